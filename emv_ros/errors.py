@@ -1,0 +1,73 @@
+"""The errors of emv_ros, one class an area.
+
+Each carries a message that names what went wrong and where. They are raised in the core and translated once
+at each border: to a status code in a node, to stderr and an exit status on the command line.
+"""
+
+
+class EmvError(Exception):
+    """The root of every error that emv_ros raises on purpose."""
+
+
+class RecordError(EmvError):
+    """A record that cannot be stored: malformed, impossible or without a time."""
+
+
+class ImageError(RecordError):
+    """A picture whose header and data do not fit together, or of an unknown encoding."""
+
+
+class ImportFileError(EmvError):
+    """A file that cannot be imported as a whole: absent, of an unknown kind, unreadable."""
+
+
+class StoreError(EmvError):
+    """The memory's database or folder cannot do what was asked."""
+
+
+class SchemaError(StoreError):
+    """The database has a schema that this version cannot use; the message says which and why."""
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the database for longer than the limit."""
+
+
+class StoreFullError(StoreError):
+    """The disk that holds the memory is full."""
+
+
+class NotFoundError(EmvError):
+    """An id that names nothing in this memory."""
+
+
+class TimeExpressionError(EmvError, ValueError):
+    """A time, date, zone or window that cannot be understood."""
+
+
+class SettingsError(EmvError):
+    """A setting that does not exist or has a value out of its range."""
+
+
+class ModelError(EmvError):
+    """A call to a model failed; the message names the model and the reason."""
+
+
+class ModelTimeoutError(ModelError):
+    """A model did not answer within the deadline."""
+
+
+class ModelCanceledError(ModelError):
+    """The caller gave up while a model call was under way."""
+
+
+class ModelUnavailableError(ModelError):
+    """No model can be reached: none configured, no weights, no key, no server."""
+
+
+class ModelReplyError(ModelError):
+    """A model replied with something that cannot be used; the message says what was wrong."""
+
+
+class ConsoleError(EmvError):
+    """The sandboxed console could not run at all (not: the code in it failed)."""

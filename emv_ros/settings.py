@@ -1,0 +1,203 @@
+"""One tree of settings for the core, the command line and the nodes.
+
+Each field carries its description and range, from which nodes declare ROS parameters (`agent.max_rounds`) and the
+command line reads `emv.yaml`. A field that does not exist or is out of its range is refused by name. No secret is a
+setting: `api_key_env` names the environment variable that holds one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+import os
+from pathlib import Path
+from typing import Any
+
+from emv_ros.errors import SettingsError
+
+
+def setting(default: Any, description: str, low: float | None = None,
+            high: float | None = None, choices: tuple[str, ...] = ()) -> Any:
+    """Return a dataclass field with its description, its inclusive range and its choices."""
+    return field(default=default, metadata={
+        'description': description, 'low': low, 'high': high, 'choices': choices})
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """Where the memory lies and how it is written."""
+
+    folder: str = setting('', "the memory's folder; empty: $EMV_MEMORY, else ~/.emv")
+    url: str = setting('', 'SQLAlchemy URL of the database; empty: SQLite in the folder')
+    robot: str = setting('robot', 'name of this robot in the memory')
+    time_zone: str = setting('', "the robot's zone, IANA name or UTC+02:00; empty: the system's")
+    busy_timeout_s: float = setting(30.0, 'wait for a locked database, s', 0.0, 3600.0)
+    flush_period_s: float = setting(0.5, 'longest time before a record is committed, s', 0.01, 60.0)
+    batch_size: int = setting(500, 'records in one commit', 1, 100_000)
+    queue_size: int = setting(5000, 'records that may wait to be written', 1, 1_000_000)
+
+
+@dataclass(frozen=True)
+class IngestSettings:
+    """What is kept of what arrives."""
+
+    keyframe_period_s: float = setting(1.0, 'shortest time between pictures of one camera, s', 0.0)
+    keyframe_change: float = setting(
+        0.0, 'mean change of brightness (0..1) that makes a picture worth keeping; 0: all', 0.0, 1.0)
+    jpeg_quality: int = setting(90, 'quality at which raw pictures are compressed', 1, 100)
+    max_image_bytes: int = setting(64_000_000, 'largest picture accepted, bytes', 1)
+    joint_period_s: float = setting(0.1, 'shortest time between joint samples, s', 0.0)
+    joint_change: float = setting(0.001, 'change in rad or m that makes a sample worth keeping', 0.0)
+    pose_period_s: float = setting(1.0, 'shortest time between poses, s', 0.0)
+    late_tolerance_s: float = setting(
+        30.0, 'a stamp that lies further back than this opens a new session, s', 0.0)
+    utterance_repeat_limit: int = setting(
+        3, 'equal utterances in a row of one speaker that are kept within a minute', 1)
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """How events, goals and summaries are made."""
+
+    period_s: float = setting(60.0, 'time between consolidations, s', 0.1)
+    event_gap_s: float = setting(60.0, 'a pause longer than this ends an event, s', 0.0)
+    goal_gap_s: float = setting(900.0, 'a pause longer than this ends an episode, s', 0.0)
+    group_size: int = setting(24, 'nodes that one summary prompt may list', 2, 200)
+    fan_out: int = setting(8, 'children that a summary should have at most', 2, 100)
+    max_summary_chars: int = setting(600, 'longest text of a node', 50, 10_000)
+    attempts: int = setting(3, 'tries for a valid grouping before the plain summary', 1, 10)
+    call_budget: int = setting(40, 'model calls that one consolidation may make', 0)
+    use_model: bool = setting(True, 'summaries by the model; False: by calendar and template')
+
+
+@dataclass(frozen=True)
+class RetrievalSettings:
+    """Search over everything."""
+
+    embedder: str = setting('minilm', "text vectors: 'minilm', 'none' or a litellm embedding model")
+    units: int = setting(16, 'units that a search returns', 1, 200)
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The language models. `embedded` runs in process; any other name is litellm's."""
+
+    model: str = setting('embedded', "litellm model name, 'embedded', or 'none'")
+    summary_model: str = setting('', 'model for summaries; empty: as `model`')
+    vision_model: str = setting('', 'model that looks at pictures; empty: none')
+    api_base: str = setting('', 'base URL of the provider; empty: its own')
+    api_key_env: str = setting('', 'environment variable that holds the key; empty: none')
+    deadline_s: float = setting(120.0, 'our own limit on one call, s', 0.1, 3600.0)
+    retries: int = setting(2, 'further tries after a passing failure', 0, 10)
+    retry_wait_s: float = setting(20.0, 'longest wait between tries, also if told to wait longer, s', 0.0)
+    context_tokens: int = setting(8192, 'context of the embedded model, tokens', 1024, 131_072)
+    threads: int = setting(0, 'threads of the embedded model; 0: half the cores, at least one', 0, 256)
+    cache_folder: str = setting('', 'folder of pulled weights; empty: $EMV_CACHE, else ~/.cache/emv_ros')
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """The limits within which a question is answered."""
+
+    max_rounds: int = setting(8, 'commands that the model may run', 1, 100)
+    max_tokens: int = setting(40_000, 'tokens that one question may use, both ways', 100)
+    time_limit_s: float = setting(180.0, 'wall time for one question, s', 0.1, 3600.0)
+    reply_tokens: int = setting(400, 'longest reply of the model', 16, 8192)
+    state_tokens: int = setting(1200, 'tokens of the tree that the prompt shows', 50, 100_000)
+    output_chars: int = setting(3000, 'longest output of one command, characters', 200, 100_000)
+    examples: int = setting(4, 'worked examples in the prompt', 0, 20)
+    console_time_s: float = setting(5.0, 'computing time of one command in the console, s', 0.1, 600.0)
+    console_memory_mb: int = setting(128, 'memory of the console, MB', 16, 4096)
+    console_calls: int = setting(200, 'calls into the memory that one question may make', 1, 10_000)
+    look_calls: int = setting(8, 'pictures that the vision model may look at for one question', 0, 1000)
+    parallel_questions: int = setting(1, 'questions answered at a time; more are BUSY', 1, 64)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings."""
+
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    ingest: IngestSettings = field(default_factory=IngestSettings)
+    tree: TreeSettings = field(default_factory=TreeSettings)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    agent: AgentSettings = field(default_factory=AgentSettings)
+
+    @property
+    def folder(self) -> Path:
+        """The memory's folder as a path."""
+        named = self.memory.folder or os.environ.get('EMV_MEMORY') or '~/.emv'
+        return Path(named).expanduser()
+
+
+def walk(settings: Any = Settings, prefix: str = '') -> Iterator[tuple[str, Field[Any]]]:
+    """Yield the dotted name and the dataclass field of each setting."""
+    for item in fields(settings):
+        kind = item.default_factory if callable(item.default_factory) else None
+        if is_dataclass(kind):
+            yield from walk(kind, f'{prefix}{item.name}.')
+        else:
+            yield f'{prefix}{item.name}', item
+
+
+def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return the settings with dotted names changed.
+
+    Raises SettingsError for a name that does not exist, a value of another type or out of its range.
+    """
+    known = dict(walk())
+    areas: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise SettingsError(f'there is no setting {name!r}')
+        area, _, key = name.partition('.')
+        areas.setdefault(area, {})[key] = _checked(name, known[name], value)
+    return replace(settings, **{
+        area: replace(getattr(settings, area), **changed) for area, changed in areas.items()})
+
+
+def load(path: Path | None = None, settings: Settings | None = None) -> Settings:
+    """Return the settings of a YAML file `{area: {name: value}}` over the defaults.
+
+    The file may wrap them as ROS parameter files do (`/**: {ros__parameters: ...}`).
+    """
+    import yaml
+
+    settings = settings or Settings()
+    if path is None:
+        return settings
+    try:
+        content = yaml.safe_load(path.read_text(encoding='utf-8')) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f'cannot read settings from {path}: {error}') from error
+    while isinstance(content, dict) and len(content) == 1:
+        (name, inner), = content.items()
+        if name != 'ros__parameters' and not str(name).startswith('/'):
+            break
+        content = inner or {}
+    if not isinstance(content, dict):
+        raise SettingsError(f'{path} holds no mapping of settings')
+    return with_values(settings, dict(_flatten(content)))
+
+
+def _flatten(content: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
+    for name, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+def _checked(name: str, item: Field[Any], value: Any) -> Any:
+    wanted = type(item.default)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise SettingsError(f'{name} must be of type {wanted.__name__}, not {value!r}')
+    low, high, choices = (item.metadata[key] for key in ('low', 'high', 'choices'))
+    if choices and value not in choices:
+        raise SettingsError(f'{name} must be one of {", ".join(choices)}, not {value!r}')
+    if low is not None and not value >= low or high is not None and not value <= high:
+        raise SettingsError(f'{name} must lie in {low}..{high}, not {value!r}')
+    return value
