@@ -1,0 +1,1 @@
+"""The store: schema, migrations, pictures, writing in batches, exact queries."""

@@ -1,0 +1,60 @@
+"""The searchable text of each unit of retrieval, made from its record alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import re
+from typing import Any
+
+from emv_ros.records import Annotation, Node, Observation, Record, SkillEvent, Utterance
+
+MAX_CHARS = 2000
+_HUMP = re.compile(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])')
+_BREAK = re.compile(r'[_\-/.]+')
+# Values that say nothing to a person: numbers of joints, hashes, clocks.
+_WORD = re.compile(r'[A-Za-z]{2,}')
+
+
+def words_of_name(name: str) -> str:
+    """Return a programmer's name in words: 'ReceiveObjectFromHuman' -> 'receive object from human'."""
+    return ' '.join(_HUMP.sub(' ', _BREAK.sub(' ', name)).split()).lower()
+
+
+def named_values(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
+    """Yield (dotted name, words) of each leaf of nested parameters that says something in words."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from named_values(inner, f'{name}.{key}' if name else str(key))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            yield from named_values(inner, name)
+    elif isinstance(value, str) and _WORD.search(value):
+        yield name, ' '.join(value.split())
+
+
+def text_of(record: Record | Node) -> str | None:
+    """Return the text under which a record is found, or None where it is no unit of retrieval."""
+    text = _text_of(record)
+    return ' '.join(text.split())[:MAX_CHARS] if text else None
+
+
+def _text_of(record: Record | Node) -> str | None:
+    match record:
+        case SkillEvent():
+            names = [record.skill, *reversed(record.goal_stack)]
+            values = dict.fromkeys(value for _, value in named_values(record.parameters))
+            return ' '.join((
+                '; '.join(f'{name} ({words_of_name(name)})' for name in names),
+                str(record.status), record.narration, '; '.join(values)))
+        case Utterance():
+            return f'{record.speaker}: {record.text}' if record.speaker else record.text
+        case Annotation():
+            return record.text
+        case Observation():
+            return ' '.join((
+                record.name, record.event, record.text, record.location,
+                *(value for _, value in named_values(record.attributes))))
+        case Node():
+            return f'{words_of_name(record.name)} {record.summary}' if record.name else record.summary
+        case _:
+            return None

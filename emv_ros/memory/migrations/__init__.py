@@ -1,0 +1,1 @@
+"""Alembic migrations of the memory's schema, as small named steps."""

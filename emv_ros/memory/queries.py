@@ -1,0 +1,319 @@
+"""Exact questions to the store: which records fit, in order of time, and how many.
+
+A filter is a frozen dataclass; what it means stands in its fields. With `before_ns` (the time of a question) nothing
+that was recorded later is seen: later rows are absent, and a run of a skill is shown as it stood then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+import re
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.memory.documents import words_of_name
+from emv_ros.memory.rows import object_of, record_of, relation_of
+from emv_ros.memory.store import MemoryStore
+from emv_ros.records import (
+    Annotation, ImageRecord, Node, Observation, Scene, SceneObject, SkillEvent, Status, Utterance)
+
+_SQUASH = re.compile(r'[^a-z0-9]+')
+_WORDS = re.compile(r'\w+')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Whose records, and when: those that overlap [start_ns, end_ns); None is open."""
+
+    robots: tuple[str, ...] = ()
+    start_ns: int | None = None
+    end_ns: int | None = None
+    before_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which part of the rows, in order of time (latest first where `newest_first`)."""
+
+    limit: int | None = None
+    offset: int = 0
+    newest_first: bool = False
+
+
+ALL = Window()
+EVERY = Page()
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """An object in a scene, with when and by whom it was seen."""
+
+    scene_id: int
+    robot: str
+    stamp_ns: int
+    object: SceneObject
+
+
+def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
+                 status: Iterable[str] = (), goal: str = '', text: str = '', top_only: bool = False,
+                 page: Page = EVERY) -> list[SkillEvent]:
+    """Return runs of skills.
+
+    `skill` and `goal` are names as people or programs write them; a goal matches at any depth of the goal stack, and
+    the run of the goal itself. All words of `text` must stand in the run's document.
+    """
+    row = schema.SkillEventRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if skill:
+            query = query.where(row.skill.in_(_names_like(session, row.skill, skill)))
+        if text:
+            query = query.where(row.id.in_(_documents_with(text, 'skill_event')))
+        rows = session.scalars(_ordered(query, row, EVERY if goal or status else page))
+        robots = store.robot_ids(session)
+        events = [as_of(record_of('skill_event', item, robots[item.robot_id]), window.before_ns)
+                  for item in rows]
+    wanted = {Status(item) for item in status}
+    events = [event for event in events
+              if (not wanted or event.status in wanted) and (not goal or _has_goal(event, goal))
+              and not (top_only and event.goal_stack)]
+    if goal or status:
+        if page.newest_first:
+            events.reverse()
+        events = events[page.offset:][:page.limit]
+    return events
+
+
+def as_of(event: SkillEvent, before_ns: int | None) -> SkillEvent:
+    """Return the run as it stood just before `before_ns`."""
+    if before_ns is None or event.last_report_ns < before_ns:
+        return event
+    known = tuple(change for change in event.transitions if change[1] < before_ns)
+    status = Status(known[-1][0]) if known else Status.UNKNOWN
+    end_ns = event.end_ns if event.end_ns is not None and event.end_ns < before_ns else None
+    if end_ns is None and status.is_final:
+        status = Status.RUNNING  # a span that was told at its start, and not over yet
+    return replace(event, transitions=known, status=status, end_ns=end_ns)
+
+
+def utterances(store: MemoryStore, window: Window = ALL, *, text: str = '', speaker: str = '',
+               page: Page = EVERY) -> list[Utterance]:
+    """Return what was said, by a speaker ('robot' also finds the robot's own words) and with all words of `text`."""
+    row = schema.UtteranceRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if speaker:
+            is_speaker = func.lower(row.speaker) == speaker.lower()
+            own = row.is_own if speaker.lower() in ('robot', 'me', 'i', 'self') else None
+            query = query.where(is_speaker if own is None else or_(is_speaker, own))
+        if text:
+            query = query.where(row.id.in_(_documents_with(text, 'utterance')))
+        return _records(store, session, 'utterance', _ordered(query, row, page))
+
+
+def annotations(store: MemoryStore, window: Window = ALL, *, kind: str = '', text: str = '',
+                page: Page = EVERY) -> list[Annotation]:
+    """Return goals and narrations that their source named."""
+    row = schema.AnnotationRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if kind:
+            query = query.where(row.kind == kind)
+        if text:
+            query = query.where(row.id.in_(_documents_with(text, 'annotation')))
+        return _records(store, session, 'annotation', _ordered(query, row, page))
+
+
+def observations(store: MemoryStore, window: Window = ALL, *, name: str = '', text: str = '',
+                 entity_id: int | None = None, page: Page = EVERY) -> list[Observation]:
+    """Return observations of things whose name holds `name`, or of one entity."""
+    row = schema.ObservationRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if name:
+            query = query.where(row.name.in_(_names_like(session, row.name, name)))
+        if text:
+            query = query.where(row.id.in_(_documents_with(text, 'observation')))
+        if entity_id is not None:
+            query = query.where(row.entity_id == entity_id)
+        return _records(store, session, 'observation', _ordered(query, row, page))
+
+
+def sightings(store: MemoryStore, window: Window = ALL, *, name: str = '', instance: str = '',
+              page: Page = EVERY) -> list[Sighting]:
+    """Return each time that a scene held an object of the name (or a name that holds it)."""
+    row = schema.SceneObjectRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if name:
+            query = query.where(row.name.in_(_names_like(session, row.name, name)))
+        if instance:
+            query = query.where(row.instance == instance)
+        robots = store.robot_ids(session)
+        return [Sighting(item.scene_id, robots[item.robot_id], item.stamp_ns, object_of(item))
+                for item in session.scalars(_ordered(query, row, page))]
+
+
+def scenes(store: MemoryStore, window: Window = ALL, *, ids: Sequence[int] | None = None,
+           page: Page = EVERY) -> list[Scene]:
+    """Return scenes with their objects and relations."""
+    row = schema.SceneRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if ids is not None:
+            query = query.where(row.id.in_(list(ids)))
+        found: list[Scene] = _records(store, session, 'scene', _ordered(query, row, page))
+        keys = [scene.id for scene in found]
+        objects: dict[int, list[Any]] = {}
+        relations: dict[int, list[Any]] = {}
+        for part, table, convert in ((objects, schema.SceneObjectRow, object_of),
+                                     (relations, schema.SceneRelationRow, relation_of)):
+            for chunk in range(0, len(keys), 500):
+                rows = session.scalars(select(table).where(
+                    table.scene_id.in_(keys[chunk:chunk + 500])).order_by(table.id))
+                for item in rows:
+                    part.setdefault(item.scene_id, []).append(convert(item))  # type: ignore[operator]
+    return [replace(scene, objects=tuple(objects.get(scene.id or 0, ())),
+                    relations=tuple(relations.get(scene.id or 0, ()))) for scene in found]
+
+
+def images(store: MemoryStore, window: Window = ALL, *, camera: str = '',
+           page: Page = EVERY) -> list[ImageRecord]:
+    """Return stored pictures, of one camera where named."""
+    row = schema.ImageRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if camera:
+            query = query.where(row.camera == camera)
+        return _records(store, session, 'image', _ordered(query, row, page))
+
+
+def nodes(store: MemoryStore, window: Window = ALL, *, level: int | None = None,
+          parent_id: int | None = None, roots: bool = False, page: Page = EVERY) -> list[Node]:
+    """Return nodes of the tree; with `before_ns` only those that hold nothing later."""
+    row = schema.NodeRow
+    with store.reading() as session:
+        query = _within(store, session, select(row), row, window)
+        if level is not None:
+            query = query.where(row.level == level)
+        if parent_id is not None:
+            query = query.where(row.parent_id == parent_id)
+        if roots:
+            query = query.where(row.parent_id.is_(None))
+        return _records(store, session, 'node', _ordered(query, row, page))
+
+
+def members(store: MemoryStore, node_id: int) -> list[tuple[str, int]]:
+    """Return the (kind, id) of the records that a node was made of."""
+    row = schema.NodeMemberRow
+    with store.reading() as session:
+        return [(kind, ref_id) for kind, ref_id in session.execute(
+            select(row.kind, row.ref_id).where(row.node_id == node_id)
+            .order_by(row.kind, row.ref_id))]
+
+
+def known_names(store: MemoryStore, robots: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Return the distinct names that occur: skills, goals, objects, cameras, speakers."""
+    skill, annotation = schema.SkillEventRow, schema.AnnotationRow
+    with store.reading() as session:
+        ids = list(store.robot_ids(session, robots))
+
+        def distinct(column: Any, table: Any) -> list[str]:
+            return sorted(session.scalars(select(column).where(
+                table.robot_id.in_(ids)).distinct()))
+
+        objects = {*distinct(schema.SceneObjectRow.name, schema.SceneObjectRow),
+                   *distinct(schema.ObservationRow.name, schema.ObservationRow)}
+        goals = session.scalars(select(annotation.text).where(
+            annotation.robot_id.in_(ids), annotation.kind == 'goal').distinct())
+        return {'skills': distinct(skill.skill, skill), 'goals': sorted(goals),
+                'objects': sorted(objects), 'cameras': distinct(schema.ImageRow.camera, schema.ImageRow),
+                'speakers': distinct(schema.UtteranceRow.speaker, schema.UtteranceRow)}
+
+
+def squash(name: str) -> str:
+    """Return a name without case, breaks and punctuation."""
+    return _SQUASH.sub('', name.lower())
+
+
+def match_names(asked: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that a person or a model means by `asked`.
+
+    Equal but for case and breaks; else those that hold all its words, singular or plural; else none.
+    """
+    known = list(known)
+    key = squash(asked)
+    if exact := [name for name in known if squash(name) == key]:
+        return exact
+    words = [stem(word) for word in _WORDS.findall(words_of_name(asked))]
+    if not words:
+        return []
+    return [name for name in known
+            if all(word in {stem(part) for part in _WORDS.findall(words_of_name(name))}
+                   for word in words)]
+
+
+def stem(word: str) -> str:
+    """Return a word without the plural's ending."""
+    word = word.lower()
+    if len(word) > 4 and word.endswith('ies'):
+        return word[:-3] + 'y'
+    if len(word) > 4 and word.endswith(('ches', 'shes', 'sses', 'xes')):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith('s') and not word.endswith('ss') else word
+
+
+def _names_like(session: Session, column: Any, asked: str) -> list[str]:
+    return match_names(asked, session.scalars(select(column).distinct()))
+
+
+def _has_goal(event: SkillEvent, goal: str) -> bool:
+    return bool(match_names(goal, (event.skill, *event.goal_stack)))
+
+
+def _documents_with(text: str, kind: str) -> Select[tuple[int]]:
+    row = schema.DocumentRow
+    conditions: list[ColumnElement[bool]] = []
+    for word in _WORDS.findall(text):
+        escaped = stem(word).replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
+        conditions.append(row.text.ilike(f'%{escaped}%', escape='\\'))
+    return select(row.ref_id).where(and_(row.kind == kind, *conditions))
+
+
+def _within(store: MemoryStore, session: Session, query: Any, row: Any, window: Window) -> Any:
+    """Narrow a query to a window; a row without an end is an instant, a running skill goes on."""
+    is_node = row is schema.NodeRow
+    start = row.start_ns if is_node else row.stamp_ns
+    end = row.end_ns if hasattr(row, 'end_ns') else start
+    if row is schema.SkillEventRow:
+        # A run whose end was never reported reaches to the last report about it.
+        end = func.coalesce(row.end_ns, row.last_report_ns)
+    elif row is schema.UtteranceRow:
+        end = func.coalesce(row.end_ns, start)
+    if window.robots:
+        query = query.where(row.robot_id.in_(store.robot_ids(session, window.robots)))
+    if window.start_ns is not None:
+        query = query.where(or_(end > window.start_ns, start >= window.start_ns))
+    if window.end_ns is not None:
+        query = query.where(start < window.end_ns)
+    if window.before_ns is not None:
+        query = query.where((end if is_node else start) < window.before_ns)
+    return query
+
+
+def _ordered(query: Any, row: Any, page: Page) -> Any:
+    start = row.start_ns if row is schema.NodeRow else row.stamp_ns
+    order = (start.desc(), row.id.desc()) if page.newest_first else (start, row.id)
+    query = query.order_by(*order)
+    if page.limit is not None:
+        query = query.limit(page.limit)
+    return query.offset(page.offset) if page.offset else query
+
+
+def _records(store: MemoryStore, session: Session, kind: str, query: Any) -> list[Any]:
+    robots = store.robot_ids(session)
+    return [record_of(kind, item, robots[item.robot_id]) for item in session.scalars(query)]

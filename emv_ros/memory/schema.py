@@ -1,0 +1,405 @@
+"""The tables of a memory, as SQLAlchemy 2 typed classes; they hold rows, no behaviour.
+
+Stamps are BIGINT nanoseconds since the Unix epoch. Ids are AUTOINCREMENT, so that none is ever used again. Rows
+that wait for consolidation have `pending` set. `document` holds the searchable text of each unit of retrieval;
+full-text and vector indices are derived from it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, LargeBinary, MetaData, text
+from sqlalchemy import UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+# SQLite autoincrements only INTEGER; other databases get 64 bits.
+Id = BigInteger().with_variant(Integer, 'sqlite')
+
+NAMES = {
+    'ix': 'ix_%(table_name)s_%(column_0_N_name)s', 'uq': 'uq_%(table_name)s_%(column_0_N_name)s',
+    'fk': 'fk_%(table_name)s_%(column_0_name)s', 'pk': 'pk_%(table_name)s'}
+
+
+class Base(DeclarativeBase):
+    """The base of all tables."""
+
+    metadata = MetaData(naming_convention=NAMES)
+    type_annotation_map = {int: BigInteger, dict[str, Any]: JSON, list[Any]: JSON}
+
+
+def _id() -> Mapped[int]:
+    return mapped_column(Id, primary_key=True, autoincrement=True)
+
+
+class RobotRow(Base):
+    """A robot whose life is remembered here."""
+
+    __tablename__ = 'robot'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    name: Mapped[str] = mapped_column(unique=True)
+
+
+class SessionRow(Base):
+    """One run of a robot's clock."""
+
+    __tablename__ = 'session'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
+    start_ns: Mapped[int]
+    clock_source: Mapped[str]
+    zone: Mapped[str]
+    source: Mapped[str] = mapped_column(default='')
+
+
+class Recorded:
+    """The columns of all L0 and L1 rows."""
+
+    id: Mapped[int] = _id()
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
+    session_id: Mapped[int] = mapped_column(ForeignKey('session.id'), index=True)
+    stamp_ns: Mapped[int]
+    stamp_is_receipt: Mapped[bool] = mapped_column(default=False)
+    extra: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    pending: Mapped[bool] = mapped_column(default=True)
+
+
+def _recorded(table: str, *others: Any) -> tuple[Any, ...]:
+    """Return the indices that every recorded table has: by time, and of what is pending."""
+    return (
+        Index(f'ix_{table}_robot_stamp', 'robot_id', 'stamp_ns'),
+        Index(f'ix_{table}_pending', 'robot_id', 'stamp_ns', sqlite_where=text('pending'),
+              postgresql_where=text('pending')),
+        *others, {'sqlite_autoincrement': True})
+
+
+class ImageRow(Recorded, Base):
+    """A picture in the content-addressed folder."""
+
+    __tablename__ = 'image'
+    __table_args__ = _recorded('image')
+    camera: Mapped[str]
+    sha256: Mapped[str] = mapped_column(index=True)
+    media_type: Mapped[str]
+    width: Mapped[int]
+    height: Mapped[int]
+    encoding: Mapped[str] = mapped_column(default='')
+    is_depth: Mapped[bool] = mapped_column(default=False)
+    size_bytes: Mapped[int] = mapped_column(default=0)
+    frame: Mapped[str] = mapped_column(default='')
+
+
+class JointSampleRow(Recorded, Base):
+    """Joint states by name."""
+
+    __tablename__ = 'joint_sample'
+    __table_args__ = _recorded('joint_sample')
+    names: Mapped[list[Any]]
+    position: Mapped[list[Any]]
+    velocity: Mapped[list[Any]]
+    effort: Mapped[list[Any]]
+
+
+class PoseRow(Recorded, Base):
+    """A pose of the robot."""
+
+    __tablename__ = 'pose'
+    __table_args__ = _recorded('pose')
+    frame: Mapped[str]
+    position: Mapped[list[Any]]
+    orientation: Mapped[list[Any] | None] = mapped_column(JSON)
+
+
+class UtteranceRow(Recorded, Base):
+    """Words that were spoken."""
+
+    __tablename__ = 'utterance'
+    __table_args__ = _recorded('utterance')
+    speaker: Mapped[str]
+    text: Mapped[str]
+    is_own: Mapped[bool]
+    confidence: Mapped[float | None]
+    end_ns: Mapped[int | None]
+    language: Mapped[str] = mapped_column(default='')
+
+
+class SkillEventRow(Recorded, Base):
+    """One execution of a skill."""
+
+    __tablename__ = 'skill_event'
+    __table_args__ = _recorded(
+        'skill_event', Index('ix_skill_event_skill', 'robot_id', 'skill', 'stamp_ns'),
+        Index('ix_skill_event_source', 'robot_id', 'source_id'))
+    skill: Mapped[str]
+    status: Mapped[str]
+    goal_stack: Mapped[list[Any]]
+    parameters: Mapped[dict[str, Any]]
+    trigger: Mapped[str]
+    narration: Mapped[str]
+    source_id: Mapped[str]
+    parent_source_id: Mapped[str]
+    end_ns: Mapped[int | None]
+    transitions: Mapped[list[Any]]
+    reports: Mapped[int]
+    last_report_ns: Mapped[int]
+
+
+class AnnotationRow(Recorded, Base):
+    """A span that its source named."""
+
+    __tablename__ = 'annotation'
+    __table_args__ = _recorded('annotation')
+    kind: Mapped[str]
+    text: Mapped[str]
+    end_ns: Mapped[int]
+
+
+class SceneRow(Recorded, Base):
+    """A scene graph: its objects and relations are rows of their own."""
+
+    __tablename__ = 'scene'
+    __table_args__ = _recorded('scene')
+    camera: Mapped[str] = mapped_column(default='')
+    image_id: Mapped[int | None] = mapped_column(ForeignKey('image.id', ondelete='SET NULL'))
+
+
+class SceneObjectRow(Base):
+    """An object in a scene."""
+
+    __tablename__ = 'scene_object'
+    __table_args__ = (
+        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'), {'sqlite_autoincrement': True})
+    id: Mapped[int] = _id()
+    scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
+    stamp_ns: Mapped[int]
+    name: Mapped[str]
+    instance: Mapped[str]
+    bbox: Mapped[list[Any] | None] = mapped_column(JSON)
+    position: Mapped[list[Any] | None] = mapped_column(JSON)
+    frame: Mapped[str]
+    confidence: Mapped[float | None]
+    state: Mapped[str]
+
+
+class SceneRelationRow(Base):
+    """A relation between two objects of a scene."""
+
+    __tablename__ = 'scene_relation'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
+    subject: Mapped[str]
+    predicate: Mapped[str]
+    object: Mapped[str]
+
+
+class NodeRow(Base):
+    """A node of the history tree, level 2 and up."""
+
+    __tablename__ = 'node'
+    __table_args__ = (
+        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'), {'sqlite_autoincrement': True})
+    id: Mapped[int] = _id()
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
+    level: Mapped[int]
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    summary: Mapped[str]
+    name: Mapped[str]
+    status: Mapped[str]
+    parent_id: Mapped[int | None] = mapped_column(
+        ForeignKey('node.id', ondelete='SET NULL'), index=True)
+    ordinal: Mapped[int]
+    is_open: Mapped[bool]
+    made_by: Mapped[str]
+    model: Mapped[str]
+    prompt_version: Mapped[str]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+
+
+class NodeMemberRow(Base):
+    """Which L0 or L1 record a node was made of; each record belongs to one node at most."""
+
+    __tablename__ = 'node_member'
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    ref_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    node_id: Mapped[int] = mapped_column(ForeignKey('node.id', ondelete='CASCADE'), index=True)
+
+
+class ClipRow(Base):
+    """A span of one camera in which objects were tracked."""
+
+    __tablename__ = 'clip'
+    __table_args__ = (
+        Index('ix_clip_robot_start', 'robot_id', 'start_ns'), {'sqlite_autoincrement': True})
+    id: Mapped[int] = _id()
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
+    camera: Mapped[str]
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+
+
+class EntityRow(Base):
+    """One physical object or person across time."""
+
+    __tablename__ = 'entity'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
+    name: Mapped[str]
+    is_person: Mapped[bool]
+    attributes: Mapped[dict[str, Any]]
+
+
+class ObservationRow(Recorded, Base):
+    """One object or person seen or handled for a while."""
+
+    __tablename__ = 'observation'
+    __table_args__ = _recorded(
+        'observation', Index('ix_observation_name', 'robot_id', 'name', 'stamp_ns'))
+    end_ns: Mapped[int]
+    name: Mapped[str]
+    instance: Mapped[str]
+    event: Mapped[str]
+    text: Mapped[str]
+    location: Mapped[str]
+    attributes: Mapped[dict[str, Any]]
+    is_person: Mapped[bool]
+    clip_id: Mapped[int | None] = mapped_column(ForeignKey('clip.id', ondelete='SET NULL'))
+    entity_id: Mapped[int | None] = mapped_column(
+        ForeignKey('entity.id', ondelete='SET NULL'), index=True)
+
+
+class ObservationImageRow(Base):
+    """A crop (box inside an image) or a whole frame that shows an observation."""
+
+    __tablename__ = 'observation_image'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    observation_id: Mapped[int] = mapped_column(
+        ForeignKey('observation.id', ondelete='CASCADE'), index=True)
+    image_id: Mapped[int] = mapped_column(ForeignKey('image.id', ondelete='CASCADE'))
+    bbox: Mapped[list[Any] | None] = mapped_column(JSON)
+    is_crop: Mapped[bool]
+
+
+class SeparationRow(Base):
+    """Two observations that were seen apart in one frame: never the same entity."""
+
+    __tablename__ = 'separation'
+    first_id: Mapped[int] = mapped_column(
+        ForeignKey('observation.id', ondelete='CASCADE'), primary_key=True)
+    second_id: Mapped[int] = mapped_column(
+        ForeignKey('observation.id', ondelete='CASCADE'), primary_key=True)
+    shared_frames: Mapped[int]
+
+
+class VerdictRow(Base):
+    """What an operator said of two observations: 'same' or 'different'; survives every rebuild."""
+
+    __tablename__ = 'verdict'
+    __table_args__ = (UniqueConstraint('first_id', 'second_id'), {'sqlite_autoincrement': True})
+    id: Mapped[int] = _id()
+    first_id: Mapped[int] = mapped_column(ForeignKey('observation.id', ondelete='CASCADE'))
+    second_id: Mapped[int] = mapped_column(ForeignKey('observation.id', ondelete='CASCADE'))
+    verdict: Mapped[str]
+    author: Mapped[str]
+    stamp_ns: Mapped[int]
+
+
+class DocumentRow(Base):
+    """The searchable text of a unit: a node, utterance, skill event, annotation or observation."""
+
+    __tablename__ = 'document'
+    __table_args__ = (
+        UniqueConstraint('kind', 'ref_id'), Index('ix_document_robot_start', 'robot_id', 'start_ns'),
+        {'sqlite_autoincrement': True})
+    id: Mapped[int] = _id()
+    kind: Mapped[str]
+    ref_id: Mapped[int]
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    text: Mapped[str]
+
+
+class EmbeddingRow(Base):
+    """The vector of a document, float32 little-endian, by the model that made it."""
+
+    __tablename__ = 'embedding'
+    document_id: Mapped[int] = mapped_column(
+        ForeignKey('document.id', ondelete='CASCADE'), primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ModelCallRow(Base):
+    """One call to a model."""
+
+    __tablename__ = 'model_call'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    purpose: Mapped[str]
+    model: Mapped[str]
+    stamp_ns: Mapped[int] = mapped_column(index=True)
+    duration_s: Mapped[float]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    cost: Mapped[float]
+    outcome: Mapped[str]
+    detail: Mapped[str]
+    query_id: Mapped[int | None]
+
+
+class QueryRow(Base):
+    """One question with its answer and trace."""
+
+    __tablename__ = 'query'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    question: Mapped[str]
+    status: Mapped[str]
+    stamp_ns: Mapped[int] = mapped_column(index=True)
+    query_time_ns: Mapped[int]
+    robots: Mapped[list[Any]]
+    answer: Mapped[str]
+    message: Mapped[str]
+    evidence: Mapped[list[Any]]
+    trace: Mapped[list[Any]]
+    rounds: Mapped[int]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    duration_s: Mapped[float]
+    model: Mapped[str]
+
+
+class AuditRow(Base):
+    """What was forgotten: when, by whom, why and how many; never what it said."""
+
+    __tablename__ = 'audit'
+    __table_args__ = {'sqlite_autoincrement': True}
+    id: Mapped[int] = _id()
+    stamp_ns: Mapped[int]
+    author: Mapped[str]
+    reason: Mapped[str]
+    counts: Mapped[dict[str, Any]]
+
+
+class StateRow(Base):
+    """Small values that processes share: counters, watermarks, leases."""
+
+    __tablename__ = 'state'
+    key: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[dict[str, Any]]
+
+
+# The table of each kind of record, by the name that documents, members and ids use.
+KINDS: dict[str, type[Any]] = {
+    'image': ImageRow, 'joint_sample': JointSampleRow, 'pose': PoseRow, 'utterance': UtteranceRow,
+    'skill_event': SkillEventRow, 'annotation': AnnotationRow, 'scene': SceneRow,
+    'observation': ObservationRow, 'node': NodeRow, 'clip': ClipRow, 'entity': EntityRow,
+    'query': QueryRow}
