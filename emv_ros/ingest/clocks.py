@@ -1,0 +1,91 @@
+"""Which session a stamp belongs to: clocks that are reset, and sources that keep different clocks.
+
+A session is one run of one clock. Each source (a topic) is followed by itself. Where its stamps go
+back by more than a tolerance, its clock was reset: a new session begins, and the other sources
+follow into it as they go back too. A merely late record stays where it is. A source whose stamps
+lie days from those of all others keeps another clock (simulated against wall time): it gets a
+session of its own, and `notes` says so, instead of one event of fifty years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from emv_ros.timeline import HOUR_NS, format_rfc3339
+
+# Sources of one clock may start hours apart; more than this apart, they keep different clocks.
+CLOCK_GAP_NS = 24 * HOUR_NS
+
+
+@dataclass
+class _Clock:
+    session_id: int
+    first_ns: int
+    latest_ns: int
+
+
+@dataclass
+class _Source:
+    clock: _Clock
+    latest_ns: int
+
+
+class SessionTracker:
+    """Gives each record of each source its session; not safe for several threads.
+
+    `open_session` takes the first stamp of a new session and returns its id.
+    """
+
+    def __init__(self, late_tolerance_ns: int, open_session: Callable[[int], int]) -> None:
+        self.late_tolerance_ns = late_tolerance_ns
+        self.notes: list[str] = []
+        self._open = open_session
+        self._clocks: list[_Clock] = []
+        self._sources: dict[str, _Source] = {}
+
+    @property
+    def session_ids(self) -> list[int]:
+        """The sessions that were opened, in order."""
+        return [clock.session_id for clock in self._clocks]
+
+    def session_of(self, source: str, stamp_ns: int) -> int:
+        """Return the session of a record."""
+        known = self._sources.get(source)
+        if known is None:
+            known = self._sources[source] = _Source(self._join(source, stamp_ns), stamp_ns)
+        elif stamp_ns < known.latest_ns - self.late_tolerance_ns:
+            known.clock = self._reset(source, known, stamp_ns)
+            known.latest_ns = stamp_ns
+        known.latest_ns = max(known.latest_ns, stamp_ns)
+        known.clock.latest_ns = max(known.clock.latest_ns, stamp_ns)
+        return known.clock.session_id
+
+    def _join(self, source: str, stamp_ns: int) -> _Clock:
+        for clock in reversed(self._clocks):
+            if clock.first_ns - CLOCK_GAP_NS <= stamp_ns <= clock.latest_ns + CLOCK_GAP_NS:
+                return clock
+        if self._clocks:
+            latest_ns = self._clocks[-1].latest_ns
+            self.notes.append(
+                f'{source} keeps another clock than the other sources: '
+                f'{format_rfc3339(stamp_ns)} against {format_rfc3339(latest_ns)}; it gets a '
+                'session of its own')
+        return self._begin(stamp_ns)
+
+    def _reset(self, source: str, known: _Source, stamp_ns: int) -> _Clock:
+        """Return the session that another source opened for the same reset, or a new one."""
+        newer = self._clocks[self._clocks.index(known.clock) + 1:]
+        for clock in reversed(newer):
+            if (clock.first_ns - self.late_tolerance_ns <= stamp_ns
+                    <= clock.latest_ns + self.late_tolerance_ns):
+                return clock
+        self.notes.append(
+            f'the clock of {source} went back from {format_rfc3339(known.latest_ns)} to '
+            f'{format_rfc3339(stamp_ns)}: a new session')
+        return self._begin(stamp_ns)
+
+    def _begin(self, stamp_ns: int) -> _Clock:
+        clock = _Clock(self._open(stamp_ns), stamp_ns, stamp_ns)
+        self._clocks.append(clock)
+        return clock
