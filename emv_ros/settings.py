@@ -76,6 +76,12 @@ class RetrievalSettings:
 
     embedder: str = setting('minilm', "text vectors: 'minilm', 'none' or a litellm embedding model")
     units: int = setting(16, 'units that a search returns', 1, 200)
+    min_similarity: float = setting(
+        0.25, 'cosine below which a text is no hit of the vectors', -1.0, 1.0)
+    fresh_texts: int = setting(64, 'texts without a vector that a search embeds first', 0, 10_000)
+    api_base: str = setting('', "base URL of a litellm embedder's provider; empty: its own")
+    api_key_env: str = setting('', "environment variable that holds that provider's key; empty: none")
+    deadline_s: float = setting(30.0, 'our own limit on one call of a litellm embedder, s', 0.1, 3600.0)
 
 
 @dataclass(frozen=True)

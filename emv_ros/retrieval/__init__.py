@@ -1,0 +1,1 @@
+"""Search over everything: words, vectors, their fusion, and excerpts for a model to read."""

@@ -1,0 +1,245 @@
+"""Ranked search over everything that has a text: by words and by vectors, fused by reciprocal rank.
+
+A search finds what was recorded a moment ago (texts without a vector are embedded first, up to a
+cap) and never what was recorded after the time of the question. Texts that say the same come as one
+hit that counts them. Where a part is missing - no vectors, no model, an empty memory - the search
+goes on with the rest and its note says so. Ranking by the graph around the hits (nodes, entities,
+neighbours) has its place between `fuse` and the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+import logging
+import threading
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from emv_ros.errors import ModelError, StoreError
+from emv_ros.memory import schema
+from emv_ros.memory.documents import text_of
+from emv_ros.memory.queries import ALL, Window, as_of
+from emv_ros.memory.rows import record_of
+from emv_ros.memory.store import MemoryStore
+from emv_ros.retrieval.embedders import TextEmbedder, Vectors, make_embedder
+from emv_ros.retrieval.index import VectorIndex, embed_missing
+from emv_ros.retrieval.lexical import Group, find_words
+from emv_ros.retrieval.scope import Scope
+from emv_ros.retrieval.similarity import Similarity
+from emv_ros.retrieval.terms import search_terms
+from emv_ros.settings import RetrievalSettings
+
+logger = logging.getLogger(__name__)
+
+MAX_CHARS = 2000
+# The usual constant of reciprocal rank fusion: the first ranks differ little.
+RANK_OFFSET = 60
+MIN_POOL = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One unit, or `repeats` units that say the same: then the first in time, and the last.
+
+    `score` orders the hits of one search and means nothing else; `similarity` is the cosine to the
+    question, None where only words were found.
+    """
+
+    kind: str
+    ref_id: int
+    robot: str
+    start_ns: int
+    end_ns: int
+    text: str
+    score: float
+    similarity: float | None = None
+    repeats: int = 1
+    last_ns: int = 0
+    last_ref_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, best first, and in words what the search could not do ('' where it did everything)."""
+
+    hits: list[Hit]
+    note: str = ''
+
+
+class Searcher:
+    """Search in one memory. Safe to share between threads."""
+
+    def __init__(self, store: MemoryStore, settings: RetrievalSettings,
+                 embedder: TextEmbedder | None = None) -> None:
+        """Without an embedder the one that the settings name is loaded at the first search."""
+        self._store = store
+        self._settings = settings
+        self._embedder = embedder
+        self._is_loaded = embedder is not None
+        self._why = ''
+        self._index: VectorIndex | None = None
+        self._lock = threading.Lock()
+        self._similarity: Similarity | None = None
+
+    @property
+    def embedder(self) -> TextEmbedder | None:
+        """The embedder, loaded when first needed; None where there is none (then by words only)."""
+        with self._lock:
+            if not self._is_loaded:
+                try:
+                    self._embedder = make_embedder(self._settings)
+                    self._why = '' if self._embedder else 'text vectors are switched off'
+                except ModelError as error:
+                    self._why = str(error)
+                    logger.warning('search goes by words only: %s', error)
+                self._is_loaded = True
+            return self._embedder
+
+    @property
+    def similarity(self) -> Similarity:
+        """The comparison of texts with this search's embedder."""
+        if self._similarity is None:
+            self._similarity = Similarity(self.embedder)
+        return self._similarity
+
+    def near(self, text: str, candidates: Sequence[str]) -> list[float]:
+        """Return how near the text is to each candidate (see Similarity)."""
+        return self.similarity.scores(text, candidates)
+
+    def search(self, text: str, window: Window = ALL, k: int | None = None,
+               kinds: Sequence[str] | None = None) -> SearchResult:
+        """Return at most `k` hits (None: as the settings say), best first.
+
+        Any text will do. `kinds` narrows to 'node', 'utterance', 'skill_event', 'annotation',
+        'observation'. Raises StoreError where the memory cannot be read.
+        """
+        text = text[:MAX_CHARS].strip()
+        if not text:
+            return SearchResult([], 'nothing was asked for')
+        limit = self._settings.units if k is None else max(k, 0)
+        terms = search_terms(text)
+        vector, notes = self._vector_of(text)
+        with self._lock:
+            if vector is not None:
+                notes += self._freshen(vector)
+            with self._store.reading() as session:
+                scope = Scope.of(self._store, session, window, kinds)
+                pool = max(4 * limit, MIN_POOL)
+                found = [find_words(session, terms, scope, pool)]
+                if vector is not None and self._index is not None:
+                    self._index.refresh(session)
+                    found.append(self._index.search(
+                        vector, scope, session, pool, self._settings.min_similarity))
+                hits = _hits(self._store, session, scope, fuse(found), limit)
+                notes += self._shortcomings(session, scope, terms, vector is not None, bool(hits))
+        return SearchResult(hits, '; '.join(notes))
+
+    def _vector_of(self, text: str) -> tuple[Vectors | None, list[str]]:
+        embedder = self.embedder
+        if embedder is None:
+            return None, [f'found by words only ({self._why})']
+        try:
+            return embedder.embed([text])[0], []
+        except ModelError as error:
+            logger.warning('search goes by words only: %s', error)
+            return None, [f'found by words only ({error})']
+
+    def _freshen(self, vector: Vectors) -> list[str]:
+        """Bring the index up to date, embedding the newest texts that have no vector yet."""
+        embedder = self._embedder
+        assert embedder is not None
+        if self._index is None or self._index.dimension != len(vector):
+            self._index = VectorIndex(self._store, embedder.name, len(vector))
+        with self._store.reading() as session:
+            self._index.refresh(session)
+            waiting = _count(session) - len(self._index)
+        if waiting <= 0 or not self._settings.fresh_texts:
+            return []
+        try:
+            embed_missing(self._store, embedder, self._settings.fresh_texts, newest_first=True)
+        except (ModelError, StoreError) as error:
+            logger.warning('new texts get no vectors: %s', error)
+            return [f'new texts could not be given vectors ({error})']
+        return []
+
+    def _shortcomings(self, session: Session, scope: Scope, terms: Sequence[str],
+                      has_vector: bool, has_hits: bool) -> list[str]:
+        total = _count(session)
+        if not total:
+            return ['the memory holds nothing to search in yet']
+        notes = []
+        if has_vector and self._index is not None and (bare := total - len(self._index)) > 0:
+            notes.append(f'{bare} of {total} texts have no vector yet and are found by words only')
+        if not has_vector and not terms:
+            notes.append('the question holds no word to search for')
+        if not has_hits and not _count(session, scope):
+            notes.append('nothing was recorded in what was searched')
+        return notes
+
+
+def fuse(found: Sequence[Sequence[Group]]) -> list[tuple[float, Group]]:
+    """Return the groups of all rankings with their reciprocal-rank scores, best first."""
+    scores: dict[int, float] = {}
+    groups: dict[int, Group] = {}
+    for ranking in found:
+        for rank, group in enumerate(ranking, 1):
+            scores[group.key] = scores.get(group.key, 0.0) + 1 / (RANK_OFFSET + rank)
+            known = groups.get(group.key)
+            groups[group.key] = _merged(known, group) if known else group
+    order = sorted(scores, key=lambda key: (-scores[key], -(groups[key].similarity or 0.0),
+                                            groups[key].first_ns, groups[key].first_id))
+    return [(scores[key], groups[key]) for key in order]
+
+
+def _merged(one: Group, other: Group) -> Group:
+    first = min(one, other, key=lambda group: (group.first_ns, group.first_id))
+    last = max(one, other, key=lambda group: (group.last_ns, group.last_id))
+    cosine = other.similarity if one.similarity is None else one.similarity
+    return Group(one.key, first.first_id, first.first_ns, last.last_id, last.last_ns,
+                 max(one.count, other.count), cosine)
+
+
+def _hits(store: MemoryStore, session: Session, scope: Scope,
+          ranked: Sequence[tuple[float, Group]], limit: int) -> list[Hit]:
+    """Return hits for the best groups, read through the scope: the index may be behind."""
+    row, robots = schema.DocumentRow, store.robot_ids(session)
+    hits: list[Hit] = []
+    for start in range(0, len(ranked), MIN_POOL):
+        part = ranked[start:start + MIN_POOL]
+        ids = {key for _, group in part for key in (group.first_id, group.last_id)}
+        rows = {item.id: item for item in session.scalars(
+            select(row).where(row.id.in_(ids), *scope.conditions()))}
+        for score, group in part:
+            first = rows.get(group.first_id) or rows.get(group.last_id)
+            if first is None or len(hits) >= limit:
+                continue
+            last = rows.get(group.last_id) or first
+            hits.append(Hit(
+                kind=first.kind, ref_id=first.ref_id, robot=robots[first.robot_id],
+                start_ns=first.start_ns, end_ns=first.end_ns, text=first.text, score=score,
+                similarity=group.similarity, repeats=group.count, last_ns=last.start_ns,
+                last_ref_id=last.ref_id))
+    if scope.window.before_ns is None:
+        return hits
+    return [_as_known(session, hit, scope.window.before_ns) for hit in hits]
+
+
+def _as_known(session: Session, hit: Hit, before_ns: int) -> Hit:
+    """Return the hit with the text and the end that were known just before `before_ns`."""
+    if hit.kind != 'skill_event':
+        return hit
+    row: Any = session.get(schema.SkillEventRow, hit.ref_id)
+    if row is None or row.last_report_ns < before_ns:
+        return hit
+    known = as_of(record_of('skill_event', row, hit.robot), before_ns)
+    return replace(hit, text=text_of(known) or '', end_ns=known.end_ns or known.stamp_ns)
+
+
+def _count(session: Session, scope: Scope | None = None) -> int:
+    query = select(func.count()).select_from(schema.DocumentRow)
+    if scope is not None:
+        query = query.where(*scope.conditions())
+    return int(session.scalar(query) or 0)
