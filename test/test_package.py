@@ -103,8 +103,8 @@ def copied(target: Path) -> Path:
     return shutil.copytree(ROOT, target, ignore=ignored)
 
 
-def source_files() -> set[str]:
-    return {str(path.relative_to(ROOT)) for path in (ROOT / 'emv_ros').rglob('*')
+def source_files(source: Path) -> set[str]:
+    return {str(path.relative_to(source)) for path in (source / 'emv_ros').rglob('*')
             if path.is_file() and path.suffix != '.pyc'}
 
 
@@ -117,11 +117,11 @@ def test_sdist_makes_a_wheel_with_everything(tmp_path):
     wheel, = tmp_path.glob('*.whl')
     with tarfile.open(sdist) as archive:
         inside = {name.partition('/')[2] for name in archive.getnames()}
-    assert source_files() <= inside
+    assert source_files(source) <= inside
     assert {'Makefile', 'test/test_package.py', 'test/consumer/consumer.cpp'} <= inside
 
     inside = set(zipfile.ZipFile(wheel).namelist())
-    assert source_files() <= inside
+    assert source_files(source) <= inside
     assert {'emv_ros/msg/__init__.py', 'emv_ros/srv/__init__.py', 'emv_ros/action/__init__.py'} \
         <= inside
     assert not any(name.endswith('.pyc') for name in inside)
@@ -136,8 +136,7 @@ def workspace(request, tmp_path_factory) -> Iterator[Path]:
     source = copied(folder / 'src' / 'emv_ros')
     shutil.copytree(source / 'test' / 'consumer', folder / 'src' / 'emv_ros_consumer')
     symlink = ['--symlink-install'] if request.param == 'symlink' else []
-    colcon(folder, 'build', '--allow-overriding', 'emv_ros', *symlink,
-           '--cmake-args', f'-DPython3_EXECUTABLE={sys.executable}',
+    colcon(folder, 'build', *symlink, '--cmake-args', f'-DPython3_EXECUTABLE={sys.executable}',
            f'-DCMAKE_PROJECT_INCLUDE={source / "cmake" / "ros_wheels.cmake"}')
     yield folder
 
@@ -153,7 +152,7 @@ def colcon(folder: Path, verb: str, *arguments: str) -> str:
 def test_colcon_installs_everything(workspace):
     prefix = workspace / 'install' / 'emv_ros'
     modules, = prefix.rglob('emv_ros/msg/__init__.py')
-    for file in source_files():
+    for file in source_files(workspace / 'src' / 'emv_ros'):
         assert (modules.parents[2] / file).is_file(), file
     assert {path.name for path in (prefix / 'lib' / 'emv_ros').iterdir()} == set(console_scripts())
     assert (prefix / 'share' / 'emv_ros' / 'config' / 'fastdds.xml').is_file()
