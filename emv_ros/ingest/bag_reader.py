@@ -8,6 +8,7 @@ standard set of ROS 2 and from our own .msg files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from emv_ros.ingest.bag_salvage import RawMessage, Topic
 from emv_ros.ingest.bag_types import BagTypes
 
 SUFFIXES = ('.mcap', '.db3')
+METADATA = 'metadata.yaml'
 _MAGIC = {'.mcap': b'\x89MCAP0\r\n', '.db3': b'SQLite format 3\0'}
 
 
@@ -44,10 +46,10 @@ class BagReader:
 
         Raises ImportFileError where not even that is possible.
         """
-        done = 0
+        done: Counter[str] = Counter()
         try:
             for message in self._regular():
-                done += 1
+                done[message.topic.name] += 1
                 yield message
             return
         except _UnreadableError as error:
@@ -65,7 +67,7 @@ class BagReader:
     def _regular(self) -> Iterator[RawMessage]:
         from rosbags.rosbag2 import Reader
 
-        has_metadata = (self.path / 'metadata.yaml').exists()
+        has_metadata = (self.path / METADATA).exists()
         sources = [self.path] if self.path.is_file() or has_metadata else self.files
         for source in sources:
             with _Guard():
@@ -87,22 +89,25 @@ class BagReader:
             finally:
                 reader.close()
 
-    def _salvaged(self, done: int) -> Iterator[RawMessage]:
-        """Yield what is left when the regular reader failed after `done` messages."""
-        found = 0
+    def _salvaged(self, done: Counter[str]) -> Iterator[RawMessage]:
+        """Yield what is left when the regular reader failed after `done` messages of each topic.
+
+        A recorder writes each topic in order, so these are the first ones of the topic here too.
+        """
+        found: Counter[str] = Counter()
         for file in self.files:
             try:
                 for message in bag_salvage.salvage(file, self.notes):
-                    found += 1
-                    # The order of a file is that of its recording, as in the regular reading.
-                    if found > done:
-                        self.topics.setdefault(message.topic.name, message.topic)
+                    topic = message.topic
+                    found[topic.name] += 1
+                    if found[topic.name] > done[topic.name]:
+                        self.topics.setdefault(topic.name, topic)
                         yield message
             except OSError as error:
                 self.notes.append(f'{file.name} cannot be read: {error.strerror or error}')
-        if not found:
+        if not found and not done:
             raise ImportFileError(f'nothing can be read from {self.path}: {"; ".join(self.notes)}')
-        self.notes.append(f'{max(found, done)} messages could be read from what is left')
+        self.notes.append(f'{(found | done).total()} messages could be read of it')
 
 
 class _UnreadableError(Exception):
@@ -129,7 +134,7 @@ def bag_files(path: Path) -> Sequence[Path]:
     if path.is_file():
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file())
-    if not files:
+    if not files and not (path / METADATA).exists():  # its files may be compressed
         raise ImportFileError(f'the folder {path} holds no bag: no .mcap or .db3 file')
     return files
 

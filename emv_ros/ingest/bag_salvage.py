@@ -13,11 +13,14 @@ from pathlib import Path
 import sqlite3
 import struct
 from typing import Any
+import zlib
 
 _HEADER = struct.Struct('<BQ')  # kind and length of an mcap record
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK = 3, 4, 5, 6
 _MAGIC_BYTES = 8
 _MAX_RECORD = 2**31
+_ROWS_ONE_BY_ONE = 256
+_MAX_ROW = 2**62
 _FORMATS = {'ros2msg': 'MSG', 'ros2idl': 'IDL', 'omgidl': 'IDL'}
 
 
@@ -91,9 +94,12 @@ class _Mcap:
             self._notes.append(f'a record could not be read: {error}')
 
     def _chunk(self, body: bytes) -> Iterator[RawMessage]:
+        size, checksum = struct.unpack_from('<QI', body, 16)
         way, = _strings(body, 28, 1)
         start = 32 + len(way.encode()) + 8
         data = self._unpacked(way, body[start:])
+        if checksum and len(data) == size and zlib.crc32(data) != checksum:
+            self._notes.append('a chunk has a wrong checksum: what it holds may be wrong')
         position = 0
         while position + _HEADER.size <= len(data):
             kind, length = _HEADER.unpack_from(data, position)
@@ -144,22 +150,45 @@ def _strings(body: bytes, position: int, count: int) -> list[str]:
 
 
 def _salvage_db3(file: Path, notes: list[str]) -> Iterator[RawMessage]:
-    """Yield the rows of a damaged database from the first on, until they cannot be read."""
+    """Yield the rows of a damaged database that can be read, in the order they were written."""
     connection = sqlite3.connect(f'{file.resolve().as_uri()}?immutable=1', uri=True)
     try:
+        # Without this SQLite opens no file that is shorter than its header says. Nothing is
+        # written: the file is opened as immutable.
+        connection.execute('PRAGMA writable_schema=ON')
         definitions = _definitions(connection)
         topics = {
             number: Topic(name, kind, *definitions.get(kind, ('', 'NONE')))
             for number, name, kind in connection.execute('SELECT id, name, type FROM topics')}
-        rows = connection.execute(
-            'SELECT topic_id, timestamp, data FROM messages NOT INDEXED ORDER BY id')
-        for number, log_ns, data in rows:
+        for number, log_ns, data in _rows(connection, file.name, notes):
             if topic := topics.get(number):
                 yield RawMessage(topic, log_ns, data)
     except sqlite3.Error as error:
         notes.append(f'{file.name}: {error}')
     finally:
         connection.close()
+
+
+def _rows(
+        connection: sqlite3.Connection, name: str,
+        notes: list[str]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield topic, time and bytes of each row, stepping over what cannot be read."""
+    last, gap, failures = 0, 0, 0
+    while last + gap < _MAX_ROW:
+        try:
+            rows = connection.execute(
+                'SELECT id, topic_id, timestamp, data FROM messages NOT INDEXED '
+                'WHERE id > ? ORDER BY id', (last + gap,))
+            for number, topic, log_ns, data in rows:
+                last, gap = number, 0
+                yield topic, log_ns, data
+            break
+        except sqlite3.Error as error:
+            if not failures:
+                notes.append(f'{name} after row {last}: {error}')
+            failures += 1
+            # A page holds few rows, so go by one at first; then faster, to come to an end.
+            gap += 1 if gap < _ROWS_ONE_BY_ONE else gap
 
 
 def _definitions(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:

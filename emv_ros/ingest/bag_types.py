@@ -66,13 +66,13 @@ def _defined(topic: Topic) -> Any:
 
 
 def _standard(topic: Topic) -> Any:
-    store = _standard_store()
+    store = standard_types()
     return store if topic.type in store.fielddefs else None
 
 
 @cache
-def _standard_store() -> Any:
-    """Return the standard types of ROS 2 together with ours."""
+def standard_types() -> Any:
+    """Return a store of the standard types of ROS 2 together with ours."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     store = get_typestore(Stores.LATEST)

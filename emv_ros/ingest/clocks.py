@@ -23,6 +23,7 @@ class _Clock:
     session_id: int
     first_ns: int
     latest_ns: int
+    next: _Clock | None = None  # the run that followed a reset of this one
 
 
 @dataclass
@@ -54,9 +55,8 @@ class SessionTracker:
         known = self._sources.get(source)
         if known is None:
             known = self._sources[source] = _Source(self._join(source, stamp_ns), stamp_ns)
-        elif stamp_ns < known.latest_ns - self.late_tolerance_ns:
-            known.clock = self._reset(source, known, stamp_ns)
-            known.latest_ns = stamp_ns
+        else:
+            self._follow(source, known, stamp_ns)
         known.latest_ns = max(known.latest_ns, stamp_ns)
         known.clock.latest_ns = max(known.clock.latest_ns, stamp_ns)
         return known.clock.session_id
@@ -73,17 +73,30 @@ class SessionTracker:
                 'session of its own')
         return self._begin(stamp_ns)
 
-    def _reset(self, source: str, known: _Source, stamp_ns: int) -> _Clock:
-        """Return the session that another source opened for the same reset, or a new one."""
-        newer = self._clocks[self._clocks.index(known.clock) + 1:]
-        for clock in reversed(newer):
-            if (clock.first_ns - self.late_tolerance_ns <= stamp_ns
-                    <= clock.latest_ns + self.late_tolerance_ns):
-                return clock
-        self.notes.append(
-            f'the clock of {source} went back from {format_rfc3339(known.latest_ns)} to '
-            f'{format_rfc3339(stamp_ns)}: a new session')
-        return self._begin(stamp_ns)
+    def _follow(self, source: str, known: _Source, stamp_ns: int) -> None:
+        """Move a source to another session where its clock was reset."""
+        is_back = stamp_ns < known.latest_ns - self.late_tolerance_ns
+        clock = self._run_since(known.clock, stamp_ns)
+        # A source that speaks rarely may be past its own latest stamp, and yet after the reset.
+        if clock and (is_back or stamp_ns < known.clock.latest_ns - self.late_tolerance_ns):
+            known.clock, known.latest_ns = clock, stamp_ns
+        elif is_back:
+            self.notes.append(
+                f'the clock of {source} went back from {format_rfc3339(known.latest_ns)} to '
+                f'{format_rfc3339(stamp_ns)}: a new session')
+            clock = self._begin(stamp_ns)
+            known.clock.next = known.clock.next or clock
+            known.clock, known.latest_ns = clock, stamp_ns
+
+    def _run_since(self, clock: _Clock, stamp_ns: int) -> _Clock | None:
+        """Return the latest run after resets by other sources that the stamp fits into."""
+        found, run = None, clock.next
+        while run is not None:
+            if (run.first_ns - self.late_tolerance_ns <= stamp_ns
+                    <= run.latest_ns + self.late_tolerance_ns):
+                found = run
+            run = run.next
+        return found
 
     def _begin(self, stamp_ns: int) -> _Clock:
         clock = _Clock(self._open(stamp_ns), stamp_ns, stamp_ns)

@@ -24,6 +24,7 @@ from emv_ros.settings import IngestSettings
 JPEG_START, JPEG_END = b'\xff\xd8', b'\xff\xd9'
 PNG_START = b'\x89PNG\r\n\x1a\n'
 _DEPTH_HEADER = struct.Struct('<iff')  # format, and the two parameters of the quantisation
+_SMALL_JPEG = 4096  # bytes: below, an eighth of a side may be less than a pixel
 _GREY_16 = (16, 0)  # bit depth and colour type of a PNG
 # Start-of-frame markers, which hold the size: C0..CF but for C4, C8 and CC.
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -71,20 +72,28 @@ def decode_compressed(data: bytes) -> NDArray[Any]:
     """Return stored bytes as pixels: BGR, grey or uint16 depth. Raises ImageError."""
     import cv2
 
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH)
-    if pixels is None:
-        raise ImageError(f'{len(data)} bytes are no picture')
-    return np.asarray(pixels)
+    return _decoded(data, cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH)
 
 
 def small_picture(data: bytes) -> NDArray[np.uint8]:
-    """Return compressed bytes as a grey picture of about an eighth of the size, cheaply."""
+    """Return compressed bytes as a grey picture, an eighth of the size where that is cheaper."""
     import cv2
 
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_REDUCED_GRAYSCALE_8)
+    is_small = data.startswith(PNG_START) or len(data) < _SMALL_JPEG
+    flag = cv2.IMREAD_GRAYSCALE if is_small else cv2.IMREAD_REDUCED_GRAYSCALE_8
+    return np.asarray(_decoded(data, flag), np.uint8)
+
+
+def _decoded(data: bytes, flag: int) -> NDArray[Any]:
+    import cv2
+
+    try:
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flag)
+    except cv2.error as error:
+        raise ImageError(f'{len(data)} bytes are no picture: {error}') from error
     if pixels is None:
         raise ImageError(f'{len(data)} bytes are no picture')
-    return np.asarray(pixels, np.uint8)
+    return np.asarray(pixels)
 
 
 def _read_png(data: bytes, encoding: str, settings: IngestSettings) -> EncodedImage:

@@ -199,10 +199,10 @@ class _Importer:
 
     def _picture(self, line: Line) -> tuple[bytes, ImageRecord]:
         camera, name, encoding = image_fields(line)
-        file = (self._folder / name).resolve()
-        if not file.is_relative_to(self._folder.resolve()):
-            raise RecordError(f'the picture {name!r} lies outside the folder of the file')
         try:
+            file = (self._folder / name).resolve()
+            if not file.is_relative_to(self._folder.resolve()):
+                raise RecordError(f'the picture {name!r} lies outside the folder of the file')
             if file.stat().st_size > self._settings.max_image_bytes:
                 raise RecordError(f'the picture {name!r} is larger than '
                                   f'{self._settings.max_image_bytes} bytes')
