@@ -1,0 +1,353 @@
+"""The one way to a language model: every call within our own deadline, cancellable, retried, counted.
+
+The provider's call runs in a thread of its own that is abandoned at the deadline or on cancel, because some providers
+ignore the limits they are given. Passing failures are tried again, never longer than the settings allow. The key is
+read from the environment at the call and scrubbed from every message. Only the model that the settings name is asked;
+keys and servers that happen to lie about on the machine are not used. Not here: prompts, and what a reply means.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+import logging
+import os
+import threading
+import time
+from typing import Any
+
+from emv_ros.agent.models import embedded, failures, weights
+from emv_ros.errors import (
+    EmvError, ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError,
+    ModelUnavailableError)
+from emv_ros.records import ModelCall
+from emv_ros.settings import ModelSettings
+
+# How often a waiting caller looks whether it was canceled.
+POLL_S = 0.05
+FIRST_WAIT_S = 0.5
+# Calls that outlived their deadline and still hang in a provider; past this no new one is begun.
+MAX_ABANDONED = 16
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's reply. `cost` in US dollars, 0 where unknown; `truncated`: it ran into `max_tokens`."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    model: str
+    duration_s: float
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """When a call must be over (monotonic s) and who may stop it."""
+
+    ends: float
+    seconds: float
+    cancel: threading.Event | None
+
+    @property
+    def left_s(self) -> float:
+        return self.ends - time.monotonic()
+
+    def check(self, model: str) -> None:
+        if self.cancel is not None and self.cancel.is_set():
+            raise ModelCanceledError(f'{model}: canceled')
+        if self.left_s <= 0:
+            raise ModelTimeoutError(f'{model}: no answer within {self.seconds:g} s')
+
+    def wait(self, seconds: float, done: threading.Event, model: str) -> None:
+        """Wait for `done`, at most `seconds`; raises on cancel and at the deadline."""
+        until = time.monotonic() + seconds
+        while not done.is_set():
+            self.check(model)
+            pause = min(POLL_S, until - time.monotonic(), self.left_s)
+            if until <= time.monotonic():
+                return
+            done.wait(max(pause, 0.001))
+
+
+class ModelClient:
+    """Calls the models that the settings name, for the purposes 'agent', 'summary' and 'vision'."""
+
+    _litellm_lock = threading.Lock()
+    _abandoned: set[threading.Thread] = set()
+
+    def __init__(self, settings: ModelSettings,
+                 on_call: Callable[[ModelCall], None] | None = None) -> None:
+        self._settings = settings
+        self._on_call = on_call
+        self._litellm: Any = None
+
+    @property
+    def available(self) -> bool:
+        """Whether the agent's model can be asked: configured, with its weights or its key."""
+        return not self.why_unavailable()
+
+    def name(self, purpose: str) -> str:
+        """Return the litellm name of the model for a purpose, '' where there is none."""
+        chosen = self._settings.model
+        if purpose == 'summary':
+            chosen = self._settings.summary_model or chosen
+        elif purpose == 'vision':
+            chosen = self._settings.vision_model
+        elif purpose != 'agent':
+            raise ValueError(f'there is no model purpose {purpose!r}')
+        if chosen in ('', 'none'):
+            return ''
+        if chosen == embedded.PROVIDER or chosen.startswith(f'{embedded.PROVIDER}/'):
+            return embedded.NAME
+        return chosen
+
+    def why_unavailable(self, purpose: str = 'agent') -> str:
+        """Return why the model for a purpose cannot be asked, '' where it can. Asks no server."""
+        model = self.name(purpose)
+        if not model:
+            return f'no model is set for the purpose {purpose!r}'
+        if find_spec('litellm') is None:
+            return 'the package litellm is not installed'
+        if model == embedded.NAME:
+            if find_spec('xllamacpp') is None:
+                return 'the embedded model needs the package xllamacpp'
+            if weights.find(self._folder) is None:
+                return f'the weights are not in {self._folder}: pull them with "emv model pull"'
+            return ''
+        variable = self._settings.api_key_env
+        if variable and not os.environ.get(variable):
+            return f'the environment variable {variable}, which is to hold the key, is not set'
+        return ''
+
+    def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
+                 stop: tuple[str, ...] = (), schema: dict[str, Any] | None = None,
+                 grammar: str | None = None, deadline_s: float | None = None,
+                 cancel: threading.Event | None = None, images: Sequence[bytes] = ()) -> Reply:
+        """Ask the model and return its reply.
+
+        `schema` is a JSON schema for the reply, where the provider keeps to one; `grammar` (GBNF) counts for the
+        embedded model only. `deadline_s` covers everything, retries and loading included (default: the settings').
+        `images` (PNG, JPEG, WebP files) go with the last message.
+
+        Raises ModelUnavailableError (none set, no weights, no key, no server, or failing again and again),
+        ModelTimeoutError, ModelCanceledError, ModelReplyError (nothing in it), ModelError (refused).
+        """
+        model = self.name(purpose)
+        reason = self.why_unavailable(purpose)
+        if reason:
+            raise ModelUnavailableError(reason)
+        if images and model == embedded.NAME:
+            raise ModelError(f'{model} cannot look at pictures; set model.vision_model')
+        seconds = self._settings.deadline_s if deadline_s is None else deadline_s
+        limits = _Limits(time.monotonic() + seconds, seconds, cancel)
+        limits.check(model)
+        arguments = {
+            'model': model, 'messages': _with_images(messages, images), 'max_tokens': max_tokens,
+            **_options(model, stop, schema, grammar)}
+        return self._with_retries(purpose, arguments, limits)
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of `text`: exact for the embedded model (loads it), else an estimate."""
+        if self.name('agent') == embedded.NAME and self.available:
+            return self._embedded().count_tokens(text)
+        return -(-len(text.encode()) * 2 // 7)
+
+    def warm(self) -> threading.Thread:
+        """Begin to load what the first call would wait for, in the background; errors show in that call."""
+        thread = threading.Thread(target=self._warm, name='model-warm', daemon=True)
+        thread.start()
+        return thread
+
+    def _warm(self) -> None:
+        if self.available:
+            try:
+                self._library()
+                if self.name('agent') == embedded.NAME:
+                    self._embedded()
+            except EmvError as error:
+                logger.warning('cannot load the model ahead of its use: %s', error)
+
+    @property
+    def _folder(self) -> Any:
+        return weights.folder(self._settings.cache_folder)
+
+    def _embedded(self) -> embedded.EmbeddedModel:
+        path = weights.find(self._folder)
+        if path is None:
+            raise ModelUnavailableError(self.why_unavailable())
+        return embedded.shared(path, self._settings.context_tokens, self._settings.threads)
+
+    def _library(self) -> Any:
+        """Import litellm (seconds) without its look-ups, and register the embedded model with it."""
+        with self._litellm_lock:
+            if self._litellm is None:
+                os.environ['LITELLM_LOCAL_MODEL_COST_MAP'] = 'True'  # else a price list online
+                os.environ.setdefault('LITELLM_LOG', 'ERROR')
+                import litellm
+                litellm.telemetry = False
+                litellm.suppress_debug_info = True
+                litellm.custom_provider_map = [
+                    item for item in litellm.custom_provider_map
+                    if item['provider'] != embedded.PROVIDER]
+                litellm.custom_provider_map.append({
+                    'provider': embedded.PROVIDER,
+                    'custom_handler': embedded.provider(
+                        self._folder / weights.FILE_NAME, self._settings.context_tokens,
+                        self._settings.threads)})
+                self._litellm = litellm
+        return self._litellm
+
+    def _key(self) -> str:
+        variable = self._settings.api_key_env
+        # Never empty: litellm would go and look for a key of its own in the environment.
+        return (os.environ.get(variable) if variable else '') or 'none'
+
+    def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: _Limits) -> Reply:
+        for attempt in range(self._settings.retries + 1):
+            try:
+                return self._attempt(purpose, arguments, limits)
+            except failures.PassingError as error:
+                wait_s = FIRST_WAIT_S * 2 ** attempt if error.wait_s is None else error.wait_s
+                wait_s = min(wait_s, self._settings.retry_wait_s)
+                last = attempt == self._settings.retries
+                if last or wait_s >= limits.left_s:
+                    tries = f'{attempt + 1} tries' if attempt else 'one try'
+                    raise ModelUnavailableError(f'{error} (given up after {tries})') from error
+                logger.info('%s; trying again in %.1f s', error, wait_s)
+            limits.wait(wait_s, threading.Event(), arguments['model'])
+        raise AssertionError('unreachable')
+
+    def _attempt(self, purpose: str, arguments: dict[str, Any], limits: _Limits) -> Reply:
+        """Make one call and record it."""
+        model, began, stamp_ns = arguments['model'], time.monotonic(), time.time_ns()
+        reply, failure = None, None
+        try:
+            reply = self._reply(self._raw(arguments, limits), model, began)
+            return reply
+        except ModelError as error:
+            failure = error
+            raise
+        finally:
+            self._tell(ModelCall(
+                purpose=purpose, model=model, stamp_ns=stamp_ns,
+                duration_s=time.monotonic() - began,
+                prompt_tokens=reply.prompt_tokens if reply else 0,
+                completion_tokens=reply.completion_tokens if reply else 0,
+                cost=reply.cost if reply else 0.0,
+                outcome='ok' if failure is None else type(failure).__name__,
+                detail='' if failure is None else str(failure)))
+
+    def _tell(self, call: ModelCall) -> None:
+        if self._on_call is None:
+            return
+        try:
+            self._on_call(call)
+        except EmvError as error:  # the log of calls must not cost the reply
+            logger.error('cannot record a call to %s: %s', call.model, error)
+
+    def _raw(self, arguments: dict[str, Any], limits: _Limits) -> Any:
+        """Run the provider's call in a thread; leave it behind at the deadline or on cancel."""
+        model = arguments['model']
+        hanging = {thread for thread in self._abandoned if thread.is_alive()}
+        self._abandoned.intersection_update(hanging)
+        if len(hanging) >= MAX_ABANDONED:
+            raise ModelUnavailableError(f'{model}: {len(hanging)} earlier calls still hang')
+        done, call, outcome = threading.Event(), embedded.Call(), _Outcome()
+        thread = threading.Thread(
+            target=self._run, args=(arguments, limits, call, outcome, done),
+            name='model-call', daemon=True)
+        thread.start()
+        try:
+            limits.wait(limits.left_s + 1, done, model)
+        except ModelError:
+            call.given_up.set()
+            self._abandoned.add(thread)
+            raise
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.response
+
+    def _run(self, arguments: dict[str, Any], limits: _Limits, call: embedded.Call,
+             outcome: _Outcome, done: threading.Event) -> None:
+        embedded.current_call.set(call)
+        key = self._key()
+        try:
+            library = self._library()
+            if call.given_up.is_set():
+                return
+            outcome.response = library.completion(
+                **arguments, api_base=self._settings.api_base or None, api_key=key,
+                timeout=max(limits.left_s, 0.1), num_retries=0, max_retries=0, drop_params=True)
+        except Exception as error:  # whatever a provider's library throws becomes ours here
+            outcome.error = call.error or failures.translated(error, arguments['model'], key)
+        finally:
+            done.set()
+
+    def _reply(self, response: Any, model: str, began: float) -> Reply:
+        try:
+            choice = response.choices[0]
+            text = choice.message.content or ''
+        except (AttributeError, IndexError, TypeError) as error:
+            raise ModelReplyError(f'{model}: the reply holds no message') from error
+        if not text.strip():
+            raise ModelReplyError(f'{model}: the reply is empty')
+        usage = getattr(response, 'usage', None)
+        hidden = getattr(response, '_hidden_params', None) or {}
+        return Reply(
+            text=text, model=model, duration_s=time.monotonic() - began,
+            prompt_tokens=int(getattr(usage, 'prompt_tokens', 0) or 0),
+            completion_tokens=int(getattr(usage, 'completion_tokens', 0) or 0),
+            cost=float(hidden.get('response_cost') or 0.0),
+            truncated=choice.finish_reason == 'length')
+
+
+@dataclass
+class _Outcome:
+    """What came of a call in its thread."""
+
+    response: Any = None
+    error: ModelError | None = None
+
+
+def _options(model: str, stop: tuple[str, ...], schema: dict[str, Any] | None,
+             grammar: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {'temperature': 0.0}
+    if stop:
+        options['stop'] = list(stop)
+    if schema is not None:
+        options['response_format'] = {
+            'type': 'json_schema',
+            'json_schema': {'name': 'reply', 'schema': schema, 'strict': True}}
+    if grammar is not None and model == embedded.NAME:
+        options['extra_body'] = {'grammar': grammar}
+    return options
+
+
+def _with_images(messages: list[dict[str, Any]], images: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Return the messages with pictures added to the last one as data URLs."""
+    if not images:
+        return messages
+    last = messages[-1]
+    content = last['content']
+    parts = [{'type': 'text', 'text': content}] if isinstance(content, str) else list(content)
+    for image in images:
+        url = f'data:{_media_type(image)};base64,{base64.b64encode(image).decode()}'
+        parts.append({'type': 'image_url', 'image_url': {'url': url}})
+    return [*messages[:-1], {**last, 'content': parts}]
+
+
+def _media_type(image: bytes) -> str:
+    if image.startswith(b'\x89PNG'):
+        return 'image/png'
+    if image.startswith(b'\xff\xd8'):
+        return 'image/jpeg'
+    if image[:4] == b'RIFF' and image[8:12] == b'WEBP':
+        return 'image/webp'
+    raise ModelError('a picture for the model is neither PNG, JPEG nor WebP')

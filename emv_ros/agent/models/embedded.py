@@ -1,0 +1,260 @@
+"""The default model, run in this process by llama.cpp (`xllamacpp`), as the litellm provider `embedded/…`.
+
+One model a process, loaded at the first call. Calls take turns, oldest prompt prefix kept: what a prompt shares with
+the one before it is not computed again. A call that its caller gave up stops at the next batch of prompt tokens or
+the next token written. llama.cpp opens a port on loopback beside the in-process calls; it is closed to others by a
+random key and serves here only to count tokens. It is not for pictures, and it streams to nobody but this module.
+"""
+
+from __future__ import annotations
+
+import atexit
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+import http.client
+import json
+import logging
+import os
+from pathlib import Path
+import secrets
+import threading
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from emv_ros.errors import (
+    ModelCanceledError, ModelError, ModelReplyError, ModelUnavailableError)
+
+PROVIDER = 'embedded'
+NAME = 'embedded/qwen2.5-coder-1.5b'
+# Prompt tokens computed at once: a call can only be stopped between two such batches (64: under 2 s on one core).
+BATCH_TOKENS = 64
+# Memory that may hold the computed prompts of other purposes, so that two prefixes in turn stay cheap.
+PROMPT_CACHE_MB = 512
+SEED = 7
+# Longest wait at interpreter exit for a call that was told to stop.
+EXIT_WAIT_S = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Call:
+    """What one call carries past litellm: the order to stop inwards, our own error outwards."""
+
+    given_up: threading.Event = field(default_factory=threading.Event)
+    error: ModelError | None = None
+
+
+# The call under way in this thread; litellm copies and logs its keyword arguments, so it does not travel there.
+current_call: ContextVar[Call | None] = ContextVar('current_call', default=None)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What the model wrote. `cached_tokens` of the prompt were known already; speeds in tokens per second."""
+
+    text: str
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    finish_reason: str
+    prompt_speed: float = 0.0
+    completion_speed: float = 0.0
+
+
+class EmbeddedModel:
+    """A model file loaded into this process.
+
+    Raises ModelUnavailableError where xllamacpp is not installed or the file cannot be loaded.
+    """
+
+    def __init__(self, weights: Path, context_tokens: int, threads: int) -> None:
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise ModelUnavailableError(
+                f'the embedded model needs the package xllamacpp: {error}') from error
+        self._key = secrets.token_urlsafe(24)
+        self._turn = threading.Lock()
+        self._running: Call | None = None
+        began = time.monotonic()
+        try:
+            self._server = xllamacpp.Server(
+                _parameters(xllamacpp, weights, context_tokens, threads, self._key))
+        except (RuntimeError, ValueError) as error:
+            raise ModelUnavailableError(f'cannot load {weights}: {error}') from error
+        self.context_tokens = context_tokens
+        self.weights = weights
+        self.load_s = time.monotonic() - began
+        logger.info('loaded %s in %.1f s', weights.name, self.load_s)
+
+    def complete(self, request: dict[str, Any], call: Call) -> Completion:
+        """Run one chat request (OpenAI's fields, and `grammar` in GBNF); stop when `call` is given up.
+
+        Raises ModelCanceledError when it was given up, ModelError for a request that llama.cpp refuses.
+        """
+        while not self._turn.acquire(timeout=0.05):
+            if call.given_up.is_set():
+                raise ModelCanceledError(f'{NAME}: given up while another call was running')
+        try:
+            self._running = call
+            return self._stream(request, call)
+        finally:
+            self._running = None
+            self._turn.release()
+
+    def _stream(self, request: dict[str, Any], call: Call) -> Completion:
+        chunks = _Chunks(call)
+        self._server.handle_chat_completions({
+            'temperature': 0.0, 'seed': SEED, 'cache_prompt': True, **request, 'stream': True,
+            'return_progress': True, 'stream_options': {'include_usage': True}}, chunks.take)
+        return chunks.completion()
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text`, without the frame that a chat message adds."""
+        address = urlsplit(self._server.listening_address)
+        connection = http.client.HTTPConnection(address.hostname or '127.0.0.1', address.port, 10)
+        try:
+            connection.request(
+                'POST', '/tokenize', json.dumps({'content': text, 'add_special': False}),
+                {'Content-Type': 'application/json', 'Authorization': f'Bearer {self._key}'})
+            return len(json.loads(connection.getresponse().read())['tokens'])
+        except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
+            raise ModelError(f'{NAME}: cannot count tokens: {error}') from error
+        finally:
+            connection.close()
+
+    def stop(self) -> None:
+        """Give up the call under way and wait shortly for it, so that no thread is left inside llama.cpp."""
+        running = self._running
+        if running is not None:
+            running.given_up.set()
+        if self._turn.acquire(timeout=EXIT_WAIT_S):
+            self._turn.release()
+
+
+class _Chunks:
+    """Collects the pieces of one streamed reply; runs inside llama.cpp's callback, so it never raises."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._text: list[str] = []
+        self._finish = ''
+        self._usage: dict[str, Any] = {}
+        self._timings: dict[str, Any] = {}
+        self._error: dict[str, Any] | None = None
+        self._canceled = False
+
+    def take(self, chunk: dict[str, Any]) -> bool:
+        """Take a chunk; True tells llama.cpp to stop."""
+        if self._call.given_up.is_set():
+            self._canceled = True
+            return True
+        if 'error' in chunk or 'choices' not in chunk:
+            error = chunk.get('error', chunk)
+            self._error = error if isinstance(error, dict) else {'message': str(error)}
+            return True
+        for choice in chunk['choices']:
+            self._text.append(choice.get('delta', {}).get('content') or '')
+            self._finish = choice.get('finish_reason') or self._finish
+        self._usage = chunk.get('usage') or self._usage
+        self._timings = chunk.get('timings') or self._timings
+        return False
+
+    def completion(self) -> Completion:
+        """Return the whole reply, or raise what went wrong."""
+        if self._canceled:
+            raise ModelCanceledError(f'{NAME}: given up')
+        if self._error is not None:
+            raise ModelError(f'{NAME}: {self._error.get("message", self._error)}')
+        if not self._finish:
+            raise ModelReplyError(f'{NAME}: the reply broke off without an end')
+        details = self._usage.get('prompt_tokens_details') or {}
+        return Completion(
+            text=''.join(self._text), finish_reason=self._finish,
+            prompt_tokens=int(self._usage.get('prompt_tokens', 0)),
+            cached_tokens=int(details.get('cached_tokens', 0)),
+            completion_tokens=int(self._usage.get('completion_tokens', 0)),
+            prompt_speed=float(self._timings.get('prompt_per_second') or 0.0),
+            completion_speed=float(self._timings.get('predicted_per_second') or 0.0))
+
+
+def _parameters(xllamacpp: Any, weights: Path, context_tokens: int, threads: int, key: str) -> Any:
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.n_ctx = context_tokens
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cache_ram_mib = PROMPT_CACHE_MB
+    params.fit_params = False  # it would shrink the context without a word
+    params.warmup = False
+    params.ui = False
+    params.offline = True
+    params.verbosity = 0
+    params.hostnames = ['127.0.0.1']
+    params.api_keys = [key]
+    return params
+
+
+def thread_count(wanted: int) -> int:
+    """Return the threads to use: as `wanted`, or half the cores of this process, at least one, where it is 0.
+
+    Not all cores: as soon as another process needs one of them, every thread waits for the slowest.
+    """
+    return wanted or max(1, len(os.sched_getaffinity(0)) // 2)
+
+
+_loading = threading.Lock()
+_loaded: EmbeddedModel | None = None
+
+
+def shared(weights: Path, context_tokens: int, threads: int) -> EmbeddedModel:
+    """Return this process's model, loading it (some seconds) at the first call.
+
+    Later calls get the same one, whatever context they ask for; a difference is logged.
+    """
+    global _loaded
+    with _loading:
+        if _loaded is None:
+            _loaded = EmbeddedModel(weights, context_tokens, thread_count(threads))
+            atexit.register(_loaded.stop)
+        elif (_loaded.weights, _loaded.context_tokens) != (weights, context_tokens):
+            logger.warning('the embedded model is loaded already, with %d tokens of context from %s',
+                           _loaded.context_tokens, _loaded.weights)
+        return _loaded
+
+
+def provider(weights: Path, context_tokens: int, threads: int) -> Any:
+    """Return a litellm provider (a CustomLLM) that answers from the shared model."""
+    from litellm import CustomLLM
+    from litellm.types.utils import Choices, Message, ModelResponse, Usage
+
+    class Provider(CustomLLM):
+        def completion(self, model: str, messages: list[Any], *args: Any,
+                       **kwargs: Any) -> ModelResponse:
+            call = current_call.get() or Call()
+            options = kwargs.get('optional_params') or {}
+            try:
+                done = shared(weights, context_tokens, threads).complete(
+                    {'messages': messages, **_request_fields(options)}, call)
+            except ModelError as error:
+                call.error = error  # litellm would wrap it beyond recognition
+                raise
+            return ModelResponse(
+                model=model,
+                choices=[Choices(finish_reason=done.finish_reason, index=0,
+                                 message=Message(role='assistant', content=done.text))],
+                usage=Usage(prompt_tokens=done.prompt_tokens,
+                            completion_tokens=done.completion_tokens,
+                            total_tokens=done.prompt_tokens + done.completion_tokens))
+
+    return Provider()
+
+
+def _request_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of litellm's `optional_params` that llama.cpp takes."""
+    options = {**options, **(options.get('extra_body') or {})}
+    known = ('max_tokens', 'stop', 'temperature', 'seed', 'response_format', 'grammar', 'top_p')
+    return {name: options[name] for name in known if options.get(name) is not None}
