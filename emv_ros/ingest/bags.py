@@ -81,8 +81,8 @@ class _Importer:
         self._converter = Converter(settings)
         self._thinning = Thinning(settings) if thin else None
         self._latest: dict[str, tuple[int, bytes]] = {}
-        self._sessions = SessionTracker(
-            round(settings.late_tolerance_s * SECOND_NS), self._begin_session)
+        self._tolerance_ns = round(settings.late_tolerance_s * SECOND_NS)
+        self._sessions: dict[str, SessionTracker] = {}  # by robot
 
     def take(self, message: RawMessage) -> None:
         """Store one message; what cannot be stored is told in the report."""
@@ -103,16 +103,19 @@ class _Importer:
 
     def finish(self) -> None:
         """Put what was noticed on the way into the report."""
-        self._report.notes += self._reader.notes + self._sessions.notes
-        self._report.session_ids += self._sessions.session_ids
+        self._report.notes += self._reader.notes
+        for sessions in self._sessions.values():
+            self._report.notes += sessions.notes
+            self._report.session_ids += sessions.session_ids
 
     def _store(self, kind: str, topic: str, item: Converted) -> None:
         record, data = item
-        session_id = self._sessions.session_of(topic, record.stamp_ns)
+        robot = record.robot or self._robot
+        session_id = self._sessions_of(robot).session_of(topic, record.stamp_ns)
         if self._thinning and not self._thinning.keep(topic, record, data):
             self._report.thinned[kind] += 1
             return
-        record = replace(record, robot=record.robot or self._robot, session_id=session_id)
+        record = replace(record, robot=robot, session_id=session_id)
         if isinstance(record, ImageRecord):
             self._sink.add_image(data or b'', record)
         else:
@@ -131,9 +134,12 @@ class _Importer:
         self._latest[message.topic.name] = (time, message.data)
         return before == (time, message.data)
 
-    def _begin_session(self, stamp_ns: int) -> int:
-        return self._sink.begin_session(
-            self._robot, stamp_ns, 'bag', self._report.zone, self._reader.path.name)
+    def _sessions_of(self, robot: str) -> SessionTracker:
+        if robot not in self._sessions:
+            self._sessions[robot] = SessionTracker(
+                self._tolerance_ns, lambda start_ns: self._sink.begin_session(
+                    robot, start_ns, 'bag', self._report.zone, self._reader.path.name))
+        return self._sessions[robot]
 
 
 def _time(log_ns: int) -> str:

@@ -16,6 +16,7 @@ from emv_ros.timeline import HOUR_NS, format_rfc3339
 
 # Sources of one clock may start hours apart; more than this apart, they keep different clocks.
 CLOCK_GAP_NS = 24 * HOUR_NS
+MAX_NOTES = 50  # a bag in a loop goes back for ever
 
 
 @dataclass
@@ -67,7 +68,7 @@ class SessionTracker:
                 return clock
         if self._clocks:
             latest_ns = self._clocks[-1].latest_ns
-            self.notes.append(
+            self._note(
                 f'{source} keeps another clock than the other sources: '
                 f'{format_rfc3339(stamp_ns)} against {format_rfc3339(latest_ns)}; it gets a '
                 'session of its own')
@@ -81,7 +82,7 @@ class SessionTracker:
         if clock and (is_back or stamp_ns < known.clock.latest_ns - self.late_tolerance_ns):
             known.clock, known.latest_ns = clock, stamp_ns
         elif is_back:
-            self.notes.append(
+            self._note(
                 f'the clock of {source} went back from {format_rfc3339(known.latest_ns)} to '
                 f'{format_rfc3339(stamp_ns)}: a new session')
             clock = self._begin(stamp_ns)
@@ -97,6 +98,10 @@ class SessionTracker:
                 found = run
             run = run.next
         return found
+
+    def _note(self, words: str) -> None:
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(words)
 
     def _begin(self, stamp_ns: int) -> _Clock:
         clock = _Clock(self._open(stamp_ns), stamp_ns, stamp_ns)

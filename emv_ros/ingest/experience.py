@@ -20,7 +20,12 @@ import numpy as np
 
 from emv_ros.errors import ImportFileError, RecordError, TimeExpressionError
 from emv_ros.ingest.compressed import read_compressed
-from emv_ros.ingest.experience_records import CONVERTERS, Line, image_fields
+from emv_ros.ingest.experience_records import (
+    CONVERTERS,
+    Line,
+    check_stamp,
+    image_fields,
+)
 from emv_ros.ingest.images import image_record
 from emv_ros.ingest.report import ImportReport
 from emv_ros.ingest.sink import RecordSink
@@ -99,8 +104,7 @@ def _index(stream: BinaryIO, report: ImportReport) -> _Index:
             if text is None:
                 raise RecordError('it has no time `t`')
             stamp_ns, zone = parse_stamp(text)
-            if stamp_ns < 0:
-                raise RecordError(f'its time is before 1970: {text!r}')
+            check_stamp(stamp_ns, text)
         except (RecordError, TimeExpressionError) as error:
             report.refuse(f'line {number}', str(error))
             continue

@@ -13,7 +13,7 @@ from typing import Any
 from emv_ros.errors import RecordError
 from emv_ros.ingest import joints, poses, scenes, skills, speech
 from emv_ros.records import Annotation, Observation, Record, Status
-from emv_ros.timeline import parse_stamp
+from emv_ros.timeline import MAX_NS, MIN_NS, parse_stamp
 
 _OBJECT_FIELDS = frozenset(
     ('name', 'instance', 'bbox', 'position', 'frame', 'confidence', 'state'))
@@ -34,8 +34,10 @@ class Line:
         stamp_ns, _ = parse_stamp(fields['t'])
         end = fields.get('t_end')
         end_ns = None if end is None else parse_stamp(end)[0]
-        if end_ns is not None and end_ns < stamp_ns:
-            raise RecordError(f'it ends at {end}, before it starts at {fields["t"]}')
+        if end_ns is not None:
+            check_stamp(end_ns, end)
+            if end_ns < stamp_ns:
+                raise RecordError(f'it ends at {end}, before it starts at {fields["t"]}')
         return cls(fields, stamp_ns, end_ns)
 
     def take(self, name: str) -> Any:
@@ -79,6 +81,12 @@ class Line:
     def rest(self) -> dict[str, Any]:
         """Return the fields that nobody took."""
         return {name: value for name, value in self.fields.items() if name not in self.taken}
+
+
+def check_stamp(stamp_ns: int, text: object) -> None:
+    """Raise RecordError for a time that the memory cannot hold."""
+    if not MIN_NS <= stamp_ns < MAX_NS:
+        raise RecordError(f'the time {text} is outside the years 1970 to 2200')
 
 
 def _skill(line: Line, robot: str) -> Record:

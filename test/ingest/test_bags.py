@@ -129,9 +129,11 @@ def test_every_type_of_message_in_every_storage(tmp_path, plugin, is_file):
     assert (scene.objects[0].position, scene.objects[0].frame) == ((1.0, 2.0, 3.0), 'map')
     assert pose.frame == 'map'
     assert [record.stamp_ns for record in sink.records] == [T0 + i for i in range(8)]
-    assert sink.sessions == [
-        ('robi', T0, 'bag', 'Europe/Berlin', storage_of(folder).name if is_file else 'run.bag')]
-    assert {record.session_id for record in sink.records} == {1}
+    source = storage_of(folder).name if is_file else 'run.bag'
+    assert sink.sessions == [('robi', T0, 'bag', 'Europe/Berlin', source),
+                             ('armar', T0 + 5, 'bag', 'Europe/Berlin', source)]
+    assert {(record.robot, record.session_id) for record in sink.records} == {
+        ('robi', 1), ('armar', 2)}
 
 
 def test_a_bag_without_definitions_is_read_by_ours(tmp_path):

@@ -4,6 +4,7 @@ import struct
 from types import SimpleNamespace
 
 import cv2
+from hypothesis import given, settings, strategies as st
 from ingest_parts import header
 import numpy as np
 import pytest
@@ -114,6 +115,20 @@ def test_a_header_that_promises_a_huge_picture_is_refused_before_decoding():
     png[16:24] = b'\x7f\xff\xff\xff' * 2
     with pytest.raises(ImageError, match='2147483647×2147483647'):
         read_compressed(bytes(png), 'png', SETTINGS)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(['jpg', 'png', 'depth']), st.data())
+def test_whatever_the_bytes_are_they_are_read_or_refused(kind, data):
+    whole = bytearray(compressed_depth(DEPTH) if kind == 'depth' else packed(kind, RAMP))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    image_format = '16UC1; compressedDepth png' if kind == 'depth' else kind
+    try:
+        image = read_compressed(bytes(whole), image_format, SETTINGS)
+    except ImageError:
+        return
+    assert image.width * image.height * 3 <= SETTINGS.max_image_bytes
 
 
 def test_the_record_of_a_message():

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 import re
+from tempfile import TemporaryDirectory
 
 import cv2
+from hypothesis import given, settings, strategies as st
 from ingest_parts import SECOND, ListSink
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from emv_ros.errors import ImportFileError, TimeExpressionError
 from emv_ros.ingest import experience, import_path
 from emv_ros.ingest.experience import import_experience
+from emv_ros.ingest.experience_records import CONVERTERS
 from emv_ros.records import Status
 
 SHARED = Path(__file__).resolve().parents[3] / 'shared'
@@ -91,7 +94,9 @@ def test_lines_in_any_order_come_out_by_time(tmp_path):
     ({'t': '2024-06-26T12:00:00', 'type': 'speech', 'text': 'a'}, 'no RFC 3339 time'),
     ({'t': 5, 'type': 'speech', 'text': 'a'}, 'no RFC 3339 time'),
     ({'t': '2024-13-26T12:00:00Z', 'type': 'speech', 'text': 'a'}, 'no such time'),
-    ({'t': '1955-01-01T12:00:00Z', 'type': 'speech', 'text': 'a'}, 'before 1970'),
+    ({'t': '1955-01-01T12:00:00Z', 'type': 'speech', 'text': 'a'}, 'outside the years'),
+    ({'t': '9999-01-01T12:00:00Z', 'type': 'speech', 'text': 'a'}, 'outside the years'),
+    (at(0, type='goal', goal='a', t_end='9999-01-01T12:00:00Z'), 'outside the years'),
     (at(0, text='a'), 'no `type`'), (at(0, type=5), 'no `type`'),
     (at(0, type='speech'), 'no `text`'), (at(0, type='speech', text=['a']), 'no text but list'),
     (at(0, type='skill', status='running'), 'no `skill`'),
@@ -120,6 +125,27 @@ def test_a_bad_line_is_refused_with_its_number_and_loses_nothing_else(tmp_path, 
     assert refusal.where == 'line 3'
     assert re.search(told, refusal.reason)
     assert (report.stored, report.refused_count, report.read) == (2, 1, 3)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(['name', 'bbox', 'subject', 'predicate', 'position', 'x']), inner,
+        max_size=3), max_leaves=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([*CONVERTERS, 'image']), st.dictionaries(st.sampled_from(
+    ['skill', 'status', 'goal_stack', 'parameters', 'goal', 'speaker', 'text', 'confidence',
+     'objects', 'relations', 'name', 'names', 'position', 'velocity', 'orientation', 'frame',
+     'camera', 'path', 't_end', 'is_person', 'attributes']), JSON))
+def test_whatever_a_line_holds_it_is_stored_or_refused(kind, fields):
+    with TemporaryDirectory() as folder:
+        sink, report = imported(
+            Path(folder), at(0, type=kind) | fields, at(1, type='speech', text='after'))
+    assert sink.records[-1].text == 'after'
+    assert report.read == 2
+    assert report.stored == len(sink.records)
 
 
 def test_what_the_format_does_not_know_is_counted_or_kept(tmp_path):

@@ -20,7 +20,7 @@ from emv_ros.ingest.images import (
     encode_image,
     image_from_ros,
 )
-from emv_ros.ingest.layout import LAYOUTS, checked_bytes
+from emv_ros.ingest.layout import LAYOUTS, PLANAR, checked_bytes
 from emv_ros.settings import IngestSettings
 
 LIMIT = 64_000_000
@@ -218,3 +218,31 @@ def test_the_real_cv_bridge_agrees_to_the_pixel(encoding):
     message = image(encoding, 48, 64, values.astype(f'<{layout.dtype}').tobytes())
     decoded = cv_bridge_images.decode(message, layout)
     assert np.array_equal(decoded, decode_plain(message, *checked_bytes(message, LIMIT)))
+
+
+NUMBER = st.one_of(st.integers(0, 40), st.sampled_from([2**16, 2**31, 2**32 - 1]))
+
+
+@given(st.sampled_from(sorted(LAYOUTS)), NUMBER, NUMBER, NUMBER, st.binary(max_size=400),
+       st.integers(0, 1))
+def test_whatever_a_header_says_it_is_decoded_or_refused(
+        encoding, height, width, step, data, is_bigendian):
+    message = image('mono8', 1, 1, b'\0')
+    vars(message).update(encoding=encoding, height=height, width=width, step=step, data=data,
+                         is_bigendian=is_bigendian)
+    try:
+        pixels = decode_image(message, LIMIT)
+    except ImageError:
+        return
+    assert pixels.shape[:2] == (height, width)
+
+
+@given(st.sampled_from(sorted(LAYOUTS)), st.integers(1, 12), st.integers(1, 12), st.data())
+def test_every_header_that_fits_is_decoded(encoding, height, width, data):
+    layout = LAYOUTS[encoding]
+    height, width = height * layout.height_multiple, width * layout.width_multiple
+    step = width * layout.pixel_bytes + data.draw(st.integers(0, 3))
+    rows = height * 3 // 2 if encoding in PLANAR else height
+    filled = np.random.default_rng(height).integers(0, 256, step * rows, np.uint8).tobytes()
+    message = image(encoding, height, width, filled, step=step, is_bigendian=1)
+    assert decode_image(message, LIMIT).shape[:2] == (height, width)
