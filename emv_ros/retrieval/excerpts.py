@@ -12,7 +12,7 @@ import re
 
 from emv_ros.memory.documents import words_of_name
 from emv_ros.records import ID_LETTERS
-from emv_ros.retrieval.quoting import quote_recorded
+from emv_ros.retrieval.quoting import plain_line, quote_recorded
 from emv_ros.retrieval.search import Hit, SearchResult
 from emv_ros.timeline import Interval, format_span, format_stamp
 
@@ -25,7 +25,7 @@ def render(result: SearchResult, zone: tzinfo, chars: int = 3000, text_chars: in
     Each text takes at most `text_chars`. Where several robots occur, each line names its own.
     """
     several = len({hit.robot for hit in result.hits}) > 1
-    tail = [f'({result.note[:300]})'] if result.note else []
+    tail = [f'({plain_line(result.note[:300])})'] if result.note else []
     if not result.hits:
         return '\n'.join(['nothing found', *tail])[:chars]
     lines = [line_of(hit, zone, text_chars, several) for hit in result.hits]

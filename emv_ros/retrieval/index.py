@@ -7,7 +7,7 @@ milliseconds for the memory of a robot, so there is no approximate index to keep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,11 @@ class VectorIndex:
         chosen = list(found.items())[:limit]
         return [self._group(key, cosine, seen) for key, cosine in chosen]
 
+    def lacking(self, documents: Sequence[int]) -> set[int]:
+        """Return which of the documents have no vector here."""
+        held = self._rows.document[:self._size]
+        return set(np.setdiff1d(np.array(documents, np.int64), held).tolist())
+
     def _group(self, key: int, cosine: float, seen: NDArray[np.intp]) -> Group:
         same = seen[self._groups[seen] == key]
         starts = self._rows.start_ns[same]
@@ -109,8 +114,8 @@ class VectorIndex:
     def _drop_changed(self, session: Session) -> list[int]:
         """Drop what is gone or was written anew; return the documents that have to be read."""
         row, stamp = schema.EmbeddingRow, _stamp(session)
-        stored = np.array(session.execute(select(row.document_id, stamp).where(
-            row.model == self._model)).all(), np.int64).reshape(-1, 2)
+        pairs = session.execute(select(row.document_id, stamp).where(row.model == self._model))
+        stored = np.array([tuple(pair) for pair in pairs], np.int64).reshape(-1, 2)
         stored = stored[np.argsort(stored[:, 0])]
         mine, size = self._rows.document[:self._size], self._size
         at = np.minimum(np.searchsorted(stored[:, 0], mine), max(len(stored) - 1, 0))

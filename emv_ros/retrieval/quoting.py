@@ -25,9 +25,9 @@ _MARKS = re.compile(r'([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]{2}
 def quote_recorded(text: str, limit: int = 200) -> str:
     """Return the text in double quotes on one line, at most `limit` characters with the quotes.
 
-    A text that is cut ends in an ellipsis. Inside stand no double quotes, no control, bidirectional
-    or invisible characters, no runs of single quotes, backticks or '>', and no '<' that could open
-    a tag.
+    A text that is cut ends in an ellipsis. Inside stand no double quotes, backslashes, control,
+    bidirectional or invisible characters, no runs of single quotes, backticks or '>', and no '<'
+    that could open a tag.
     """
     limit = max(limit, 3)
     line = plain_line(text[:limit * 8])
@@ -41,7 +41,7 @@ def plain_line(text: str) -> str:
     """Return the text on one line, without what could end a string or pose as something else."""
     shown = ''.join(_visible(character) for character in text)
     line = ' '.join(shown.split())
-    line = line.replace('"', "'")
+    line = line.replace('"', "'").replace('\\', '∖')
     line = _SINGLE.sub("'", line)
     line = _FENCE.sub('`', line)
     line = _PROMPT.sub(lambda found: '›' * len(found[0]), line)

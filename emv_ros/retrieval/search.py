@@ -9,7 +9,7 @@ neighbours) has its place between `fuse` and the rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 import logging
 import threading
@@ -133,9 +133,16 @@ class Searcher:
                     self._index.refresh(session)
                     found.append(self._index.search(
                         vector, scope, session, pool, self._settings.min_similarity))
-                hits = _hits(self._store, session, scope, fuse(found), limit)
+                hits = _hits(self._store, session, scope, fuse(found, self._bare(found)), limit)
                 notes += self._shortcomings(session, scope, terms, vector is not None, bool(hits))
         return SearchResult(hits, '; '.join(notes))
+
+    def _bare(self, found: Sequence[Sequence[Group]]) -> set[int]:
+        """Return the keys of groups found by words that have no vector yet."""
+        if len(found) < 2 or self._index is None:
+            return set()
+        lacking = self._index.lacking([group.first_id for group in found[0]])
+        return {group.key for group in found[0] if group.first_id in lacking}
 
     def _vector_of(self, text: str) -> tuple[Vectors | None, list[str]]:
         embedder = self.embedder
@@ -180,13 +187,17 @@ class Searcher:
         return notes
 
 
-def fuse(found: Sequence[Sequence[Group]]) -> list[tuple[float, Group]]:
-    """Return the groups of all rankings with their reciprocal-rank scores, best first."""
+def fuse(found: Sequence[Sequence[Group]], bare: AbstractSet[int]) -> list[tuple[float, Group]]:
+    """Return the groups of all rankings with their reciprocal-rank scores, best first.
+
+    What has no vector yet (`bare`, keys) could not be found by one: there words count twice.
+    """
     scores: dict[int, float] = {}
     groups: dict[int, Group] = {}
     for ranking in found:
         for rank, group in enumerate(ranking, 1):
-            scores[group.key] = scores.get(group.key, 0.0) + 1 / (RANK_OFFSET + rank)
+            weight = 2 if group.key in bare else 1
+            scores[group.key] = scores.get(group.key, 0.0) + weight / (RANK_OFFSET + rank)
             known = groups.get(group.key)
             groups[group.key] = _merged(known, group) if known else group
     order = sorted(scores, key=lambda key: (-scores[key], -(groups[key].similarity or 0.0),
@@ -214,14 +225,17 @@ def _hits(store: MemoryStore, session: Session, scope: Scope,
             select(row).where(row.id.in_(ids), *scope.conditions()))}
         for score, group in part:
             first = rows.get(group.first_id) or rows.get(group.last_id)
-            if first is None or len(hits) >= limit:
-                continue
+            if first is None:
+                continue  # it went, or left the window, since the index read it
             last = rows.get(group.last_id) or first
             hits.append(Hit(
                 kind=first.kind, ref_id=first.ref_id, robot=robots[first.robot_id],
                 start_ns=first.start_ns, end_ns=first.end_ns, text=first.text, score=score,
                 similarity=group.similarity, repeats=group.count, last_ns=last.start_ns,
                 last_ref_id=last.ref_id))
+        if len(hits) >= limit:
+            break
+    hits = hits[:limit]
     if scope.window.before_ns is None:
         return hits
     return [_as_known(session, hit, scope.window.before_ns) for hit in hits]

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from pathlib import Path
+import threading
+
+import pytest
+from small_memories import NOON_NS, Reordered, say
+from sqlalchemy import delete, select
+
+from emv_ros.errors import ModelUnavailableError
+from emv_ros.memory import schema
+from emv_ros.memory.queries import Window
+from emv_ros.memory.store import MemoryStore
+from emv_ros.records import Node, SkillReport, Status
+from emv_ros.retrieval.embedders import MiniLmEmbedder
+from emv_ros.retrieval.index import embed_missing
+from emv_ros.retrieval.lexical import _comparison, _grouped, find_words
+from emv_ros.retrieval.scope import Scope
+from emv_ros.retrieval.search import Searcher
+from emv_ros.settings import MemorySettings, RetrievalSettings
+from emv_ros.timeline import SECOND_NS
+
+WORDS_ONLY = RetrievalSettings(embedder='none')
+
+
+def texts(searcher: Searcher, text: str, window: Window = Window(), **options: object) -> list[str]:  # noqa: B008
+    return [hit.text for hit in searcher.search(text, window, **options).hits]  # type: ignore[arg-type]
+
+
+def run_skill(store: MemoryStore, skill: str, status: Status, start_s: int, end_s: int,
+              **fields: object) -> int:
+    common = {'skill': skill, 'source_id': f'{skill}{start_s}', **fields}
+    first, last = store.add_many([
+        SkillReport(stamp_ns=NOON_NS + start_s * SECOND_NS, status=Status.RUNNING, **common),  # type: ignore[arg-type]
+        SkillReport(stamp_ns=NOON_NS + end_s * SECOND_NS, status=status, **common)])  # type: ignore[arg-type]
+    assert first == last
+    return first
+
+
+@pytest.mark.parametrize('asked', [
+    '"', "'", '*', 'NEAR(a b)', 'a AND', 'NOT', '-milk', '^milk', 'text:milk', '"" OR ""', '🥛',
+    '\0', '\ud800', 'x' * 100_000, '%', '_', '\\', ';drop table document', '{a b}', 'a + b', '\n', '('])
+def test_no_text_breaks_a_search(store: MemoryStore, minilm: MiniLmEmbedder, asked: str) -> None:
+    say(store, 'the milk', 'a cup')
+    for searcher in (Searcher(store, WORDS_ONLY), Searcher(store, RetrievalSettings(), minilm)):
+        searcher.search(asked)
+    with store.reading() as session:
+        assert session.scalar(select(schema.DocumentRow.text).limit(1)) == 'the milk'
+
+
+@pytest.mark.parametrize('asked', [
+    'receive object', 'ReceiveObjectFromHuman', 'receiveobjectfromhuman', 'receiving objects',
+    'Did you ever receive an object from a human?'])
+def test_names_are_found_as_people_and_programs_write_them(store: MemoryStore, asked: str) -> None:
+    run_skill(store, 'ReceiveObjectFromHuman', Status.FAILED, 0, 9)
+    run_skill(store, 'OpenHand', Status.SUCCEEDED, 20, 21)
+    hits = Searcher(store, WORDS_ONLY).search(asked).hits
+    assert [(hit.kind, hit.ref_id, hit.robot) for hit in hits] == [('skill_event', 1, 'r1')]
+    assert (hits[0].start_ns, hits[0].end_ns) == (NOON_NS, NOON_NS + 9 * SECOND_NS)
+
+
+def test_meaning_is_found_without_a_shared_word(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, 'I put the mug on the shelf', 'The battery is nearly empty', 'Good morning!')
+    result = Searcher(store, RetrievalSettings(), minilm).search('Where is the cup?')
+    assert result.hits[0].text == 'I put the mug on the shelf'
+    assert result.hits[0].similarity is not None
+    assert result.note == ''
+
+
+def test_equal_texts_collapse_to_first_count_and_last(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, *['I am ready'] * 119, 'I am ready!', 'Ready to serve the tea', 'The tea is ready')
+    embed_missing(store, minilm)
+    for searcher in (Searcher(store, WORDS_ONLY), Searcher(store, RetrievalSettings(), minilm)):
+        hits = searcher.search('ready').hits
+        assert len(hits) == 3
+        many = next(hit for hit in hits if hit.repeats > 1)
+        assert (many.repeats, many.ref_id, many.last_ref_id) == (120, 1, 120)
+        assert many.start_ns == NOON_NS
+        assert many.last_ns == NOON_NS + 119 * SECOND_NS
+
+
+def test_nothing_after_the_time_of_the_question(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    run_skill(store, 'GraspCup', Status.FAILED, 0, 10)
+    say(store, 'I lost the cup', start_s=20)
+    with store.node_writer() as writer:
+        writer.add(Node(robot='r1', level=4, start_ns=NOON_NS, end_ns=NOON_NS + 20 * SECOND_NS,
+                        summary='The cup was lost'))
+    for searcher in (Searcher(store, WORDS_ONLY), Searcher(store, RetrievalSettings(), minilm)):
+        assert len(searcher.search('cup').hits) == 3
+        hit, = searcher.search('cup', Window(before_ns=NOON_NS + 5 * SECOND_NS)).hits
+        assert 'running' in hit.text
+        assert 'failed' not in hit.text
+        assert hit.end_ns == NOON_NS
+        hit, = searcher.search('cup', Window(before_ns=NOON_NS + 11 * SECOND_NS)).hits
+        assert 'failed' in hit.text
+
+
+def test_windows_robots_and_kinds(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, 'cup one', 'cup two', 'cup three')
+    say(store, 'cup of r2', robot='r2')
+    run_skill(store, 'GraspCup', Status.SUCCEEDED, 0, 3)
+    for searcher in (Searcher(store, WORDS_ONLY), Searcher(store, RetrievalSettings(), minilm)):
+        window = Window(start_ns=NOON_NS + SECOND_NS, end_ns=NOON_NS + 2 * SECOND_NS)
+        assert set(texts(searcher, 'cup', window, kinds=['utterance'])) == {'cup two'}
+        assert texts(searcher, 'cup', Window(robots=('r2',))) == ['cup of r2']
+        assert [hit.kind for hit in searcher.search('cup', kinds=['skill_event']).hits] == [
+            'skill_event']
+        result = searcher.search('cup', Window(robots=('nobody',)))
+        assert result.hits == []
+        assert 'nothing was recorded' in result.note
+        assert len(searcher.search('cup', k=2).hits) == 2
+
+
+def test_notes_say_what_is_missing(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    few = RetrievalSettings(fresh_texts=2)
+    assert 'holds nothing' in Searcher(store, few, minilm).search('milk').note
+    assert 'nothing was asked' in Searcher(store, few, minilm).search('  ').note
+    say(store, 'the milk', 'a cup', 'a spoon', 'a plate', 'a fork')
+    result = Searcher(store, few, minilm).search('milk')
+    assert [hit.text for hit in result.hits][0] == 'the milk'
+    assert '3 of 5 texts have no vector yet' in result.note
+    result = Searcher(store, WORDS_ONLY).search('what did you do?')
+    assert 'by words only' in result.note
+    assert 'no word to search for' in result.note
+
+
+def test_without_the_model_the_search_goes_on_by_words(
+        store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(store, 'the milk')
+
+    def refuse(_: object) -> None:
+        raise ModelUnavailableError('the package is not installed')
+
+    monkeypatch.setattr('emv_ros.retrieval.search.make_embedder', refuse)
+    result = Searcher(store, RetrievalSettings()).search('milk')
+    assert [hit.text for hit in result.hits] == ['the milk']
+    assert 'the package is not installed' in result.note
+
+
+def test_a_model_that_fails_at_a_search_leaves_the_words(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    class Gone(Reordered):
+        def embed(self, texts):  # type: ignore[no-untyped-def]
+            raise ModelUnavailableError('the server is gone')
+
+    say(store, 'the milk')
+    searcher = Searcher(store, RetrievalSettings(), Gone(minilm, 'gone', 384))
+    result = searcher.search('milk')
+    assert [hit.text for hit in result.hits] == ['the milk']
+    assert 'the server is gone' in result.note
+    assert searcher.near('milk', ['the milk', 'a cup'])[0] > 0.5
+
+
+def test_a_fresh_record_is_found_at_once_and_a_forgotten_one_never(
+        store: MemoryStore, minilm: MiniLmEmbedder, tmp_path: Path) -> None:
+    searcher = Searcher(store, RetrievalSettings(), minilm)
+    say(store, 'The battery is nearly empty')
+    assert texts(searcher, 'Where is the cup?') == []
+    with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as other:
+        say(other, 'I put the mug on the shelf', start_s=5)
+        assert texts(searcher, 'Where is the cup?') == ['I put the mug on the shelf']
+        with other.writing() as session:
+            session.execute(delete(schema.DocumentRow).where(
+                schema.DocumentRow.text.contains('mug')))
+        assert texts(searcher, 'Where is the cup?') == []
+        assert texts(searcher, 'mug') == []
+
+
+def test_searches_from_several_threads_agree(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, *(f'thing {n}' for n in range(50)), 'I put the mug on the shelf')
+    searcher = Searcher(store, RetrievalSettings(fresh_texts=10), minilm)
+    found: list[list[str]] = []
+    threads = [threading.Thread(
+        target=lambda: found.append(texts(searcher, 'the mug', k=1))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [['I put the mug on the shelf']] * 6
+
+
+def test_other_databases_compare_words(store: MemoryStore) -> None:
+    say(store, 'two cups', 'The Cup!', 'the cup', '100% of the milk', 'a plate')
+    with store.reading() as session:
+        scope = Scope(Window())
+        for terms, documents in ((['cup'], {1, 2}), (['plates'], {5}), (['milk'], {4})):
+            plain = _grouped(session.execute(_comparison(terms, scope)), 9)
+            assert {group.first_id for group in plain} == documents
+            assert {group.key for group in plain} == {
+                group.key for group in find_words(session, terms, scope, 9)}
+        assert _grouped(session.execute(_comparison(['50%', '_'], scope)), 9) == []
