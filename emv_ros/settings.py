@@ -166,7 +166,8 @@ def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
 def load(path: Path | None = None, settings: Settings | None = None) -> Settings:
     """Return the settings of a YAML file `{area: {name: value}}` over the defaults.
 
-    The file may wrap them as ROS parameter files do (`/**: {ros__parameters: ...}`).
+    The file may wrap them as ROS parameter files do (`/**: {ros__parameters: ...}`); what it says for
+    single nodes is left to them.
     """
     import yaml
 
@@ -177,11 +178,12 @@ def load(path: Path | None = None, settings: Settings | None = None) -> Settings
         content = yaml.safe_load(path.read_text(encoding='utf-8')) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f'cannot read settings from {path}: {error}') from error
-    while isinstance(content, dict) and len(content) == 1:
-        (name, inner), = content.items()
+    while isinstance(content, dict) and ('/**' in content or len(content) == 1):
+        # Beside what holds for all nodes such a file may name parameters of single nodes.
+        name = '/**' if '/**' in content else next(iter(content))
         if name != 'ros__parameters' and not str(name).startswith('/'):
             break
-        content = inner or {}
+        content = content[name] or {}
     if not isinstance(content, dict):
         raise SettingsError(f'{path} holds no mapping of settings')
     return with_values(settings, dict(_flatten(content)))

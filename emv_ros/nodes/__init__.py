@@ -1,0 +1,1 @@
+"""The ROS nodes; the only folder that imports rclpy or the generated messages."""

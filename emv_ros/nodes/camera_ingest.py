@@ -1,0 +1,54 @@
+"""Remembers pictures of cameras: raw and compressed, colour and depth, thinned to keyframes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sensor_msgs.msg import CompressedImage, Image
+
+from emv_ros.ingest.images import camera_of
+from emv_ros.ingest.messages import Converted
+from emv_ros.ingest.policies import Throttle
+from emv_ros.ingest.stamps import stamp_from_header
+from emv_ros.nodes import qos
+from emv_ros.nodes.clocks import is_simulated
+from emv_ros.nodes.ingest import IngestNode
+from emv_ros.nodes.inputs import TopicInput
+from emv_ros.nodes.running import run
+from emv_ros.timeline import SECOND_NS
+
+
+class CameraIngest(IngestNode):
+    """Any number of cameras; each is named by its topic without `image_raw` and the like."""
+
+    types = {'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
+    default_topics = ('camera/image_raw',)
+    depth = qos.PICTURE_DEPTH
+
+    def __init__(self, name: str = 'camera_ingest', **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        # Looks at the stamp alone, so that no picture is compressed only to be left out.
+        self._due = Throttle(round(self.settings.ingest.keyframe_period_s * SECOND_NS))
+
+    def convert(self, message: Any, source: TopicInput, receipt_ns: int) -> list[Converted]:
+        """Return the picture, or nothing where it comes too early after the one before."""
+        source.counts.largest_bytes = max(source.counts.largest_bytes, len(message.data))
+        stamp_ns, _ = stamp_from_header(message, receipt_ns, not is_simulated(self))
+        if not self._due.is_due(source.topic, stamp_ns):
+            source.counts.thinned += 1
+            return []
+        return super().convert(message, source, receipt_ns)
+
+    def keep(self, converted: Converted, source: TopicInput) -> bool:
+        """Return whether the picture is a keyframe of its camera."""
+        record, data = converted
+        is_kept = self._thinning.keep(camera_of(source.topic), record, data)
+        if is_kept:
+            self._due.mark(source.topic, record.stamp_ns)
+        return is_kept
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node alone."""
+    return run(CameraIngest, args)

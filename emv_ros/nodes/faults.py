@@ -1,0 +1,73 @@
+"""No exception leaves a callback: it would end the executor, and with it the whole process.
+
+A fault is logged with its trace, counted, and told in the status of the node.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+import threading
+import traceback
+from typing import Any
+
+from emv_ros.errors import EmvError
+
+
+class Faults:
+    """Counts what went wrong in the callbacks of one node; safe from any thread."""
+
+    def __init__(self, logger: Any) -> None:
+        self.counts: Counter[str] = Counter()
+        self.last = ''
+        self._logger = logger
+        self._lock = threading.Lock()
+
+    def add(self, where: str, error: Exception) -> None:
+        """Note an error; ours in words, any other with its trace, since it is a bug."""
+        words = f'{where}: {error}' if isinstance(error, EmvError) else (
+            f'{where}: {type(error).__name__}: {error}')
+        with self._lock:
+            self.counts[where] += 1
+            is_new, self.last = words != self.last, words
+        if not is_new:
+            return
+        if isinstance(error, EmvError):
+            self._logger.error(words)
+        else:
+            self._logger.error(f'{words}\n{"".join(traceback.format_exception(error))}')
+
+    @property
+    def words(self) -> str:
+        """What the status tells; empty where nothing went wrong."""
+        total = self.counts.total()
+        return f'{total} callbacks failed, the latest {self.last}' if total else ''
+
+
+def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a callback of a node (with `faults`) that raises nothing."""
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:  # whatever it is: the border of the process's callbacks
+            self.faults.add(method.__name__, error)
+            return None
+    return call
+
+
+def guarded_service(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a service callback that answers with STATUS_ERROR where it would raise."""
+    @wraps(method)
+    def call(self: Any, request: Any, response: Any) -> Any:
+        try:
+            return method(self, request, response)
+        except Exception as error:  # as in `guarded`
+            self.faults.add(method.__name__, error)
+            refused = type(response)()
+            refused.status = refused.STATUS_ERROR
+            refused.message = str(error) if isinstance(error, EmvError) else (
+                f'{type(error).__name__}: {error}')
+            return refused
+    return call

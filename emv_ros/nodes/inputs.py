@@ -1,0 +1,128 @@
+"""One topic that a node listens to: its type and quality of service are those of its publishers.
+
+Nothing is subscribed before a publisher is there, since only publishers tell the type. A
+subscription whose profile no longer fits is replaced; the old one stays until the next look, so
+that nothing falls between them, and a message that both hear counts once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+import time
+from typing import Any
+
+from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
+
+from emv_ros.nodes import qos
+from emv_ros.nodes.faults import Faults
+from emv_ros.nodes.topic_state import TopicCounts, TopicState
+
+REMEMBERED = 4096  # messages by which a repeat is noticed
+STALE_S = 10.0
+
+Receive = Callable[[Any, 'TopicInput'], None]
+
+
+class TopicInput:
+    """A topic of a node. `types` maps the names of accepted types to their classes.
+
+    `receive(message, input)` must not raise; it counts in `counts`.
+    """
+
+    def __init__(self, node: Node, faults: Faults, topic: str, types: Mapping[str, type],
+                 receive: Receive, depth: int = qos.EVENT_DEPTH, is_optional: bool = False) -> None:
+        self.topic = node.resolve_topic_name(topic)
+        self.types = types
+        self.type = ''
+        self.is_optional = is_optional
+        self.counts = TopicCounts()
+        self._node = node
+        self._faults = faults
+        self._receive = receive
+        self._depth = depth
+        self._profile: QoSProfile | None = None
+        self._subscription: Subscription[Any] | None = None
+        self._retiring: Subscription[Any] | None = None
+        self._publishers = 0
+        self._foreign: list[str] = []
+        self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
+
+    def look(self) -> None:
+        """Look at the publishers, and subscribe as they need; cheap where nothing changed."""
+        self._retire()
+        offers = self._node.get_publishers_info_by_topic(self.topic)
+        self._publishers = len(offers)
+        self._foreign = sorted({offer.topic_type for offer in offers} - set(self.types))
+        usable = [offer for offer in offers if offer.topic_type in self.types]
+        if not usable:
+            return
+        kind = self.type if any(offer.topic_type == self.type for offer in usable) else (
+            usable[0].topic_type)
+        self._foreign += sorted({offer.topic_type for offer in usable} - {kind})
+        profile = qos.following(
+            [offer.qos_profile for offer in usable if offer.topic_type == kind], self._depth)
+        if self._profile is None or kind != self.type or not qos.is_same(profile, self._profile):
+            self._subscribe(kind, profile)
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self._retire()
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = self._profile = None
+
+    def state(self) -> TopicState:
+        """Return how the topic is doing now."""
+        return TopicState(
+            topic=self.topic, type=self.type, publishers=self._publishers,
+            is_subscribed=self._subscription is not None,
+            is_reliable=qos.is_reliable(self._profile),
+            expected=tuple(self.types), foreign=tuple(self._foreign), stale_s=STALE_S,
+            is_optional=self.is_optional, counts=self.counts, now_s=time.monotonic())
+
+    def _subscribe(self, kind: str, profile: QoSProfile) -> None:
+        self._retiring = self._subscription
+        self._subscription = self._make(self.types[kind], profile)
+        self.type, self._profile = kind, profile
+        self._node.get_logger().info(f'{self.topic}: {kind}, {qos.in_words(profile)}')
+
+    def _make(self, message_class: type, profile: QoSProfile) -> Subscription[Any]:
+        try:
+            return self._node.create_subscription(
+                message_class, self.topic, self._take, profile,
+                event_callbacks=SubscriptionEventCallbacks(message_lost=self._lost))
+        except UnsupportedEventTypeError:  # a middleware that does not tell losses
+            return self._node.create_subscription(
+                message_class, self.topic, self._take, profile)
+
+    def _retire(self) -> None:
+        if self._retiring is not None:
+            self._node.destroy_subscription(self._retiring)
+            self._retiring = None
+
+    def _take(self, message: Any, info: Any) -> None:
+        try:
+            if not self._is_new(info):
+                return
+            self.counts.received += 1
+            self.counts.received_s = time.monotonic()
+            self._receive(message, self)
+        except Exception as error:  # the border of this callback
+            self._faults.add(self.topic, error)
+
+    def _is_new(self, info: Any) -> bool:
+        """Return False for what the subscription before this one heard too."""
+        key = (info['source_timestamp'], info.get('publication_sequence_number') or 0)
+        if key in self._seen:
+            return False
+        self._seen[key] = None
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        return True
+
+    def _lost(self, event: Any) -> None:
+        self.counts.lost += event.total_count_change

@@ -1,0 +1,115 @@
+"""Runs nodes in a process: executors in threads, signals in the main thread, an orderly end.
+
+SIGINT and SIGTERM end the process with status 0 after everything received is written and the
+database is closed; a second signal ends it at once. The main thread only waits, since a signal
+must be able to interrupt it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+import logging
+import signal
+import threading
+from typing import Any
+
+import rclpy
+from rclpy.exceptions import ParameterException
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from emv_ros.errors import EmvError
+from emv_ros.nodes.lifecycle import MemoryNode
+from emv_ros.nodes.logs import forward_logs
+
+log = logging.getLogger(__name__)
+
+CHECK_PERIOD_S = 0.5
+Group = tuple[Callable[[], Executor], Sequence[MemoryNode]]
+
+
+class Spinner:
+    """An executor in a thread of its own that outlives broken messages."""
+
+    def __init__(self, executor: Executor, nodes: Iterable[MemoryNode]) -> None:
+        self.executor = executor
+        self.nodes = list(nodes)
+        for node in self.nodes:
+            executor.add_node(node)
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._spin, name='emv_executor')
+
+    def start(self) -> None:
+        """Begin to execute callbacks."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Execute no further callback, and wait for those under way."""
+        self._ends.set()
+        self.executor.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.executor.shutdown()
+
+    def _spin(self) -> None:
+        while not self._ends.is_set() and self.executor.context.ok():
+            try:
+                self.executor.spin_once()
+            except Exception as error:  # text that is no UTF-8 fails before any callback of ours
+                if not self._ends.is_set():
+                    self.nodes[0].faults.add('executor', error)
+
+
+def run(node_class: Callable[[], MemoryNode], args: Sequence[str] | None = None,
+        executor: Callable[[], Executor] = SingleThreadedExecutor) -> int:
+    """Run one node until a signal comes, and return the exit status."""
+    return run_groups(lambda: [(executor, [node_class()])], args)
+
+
+def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None = None) -> int:
+    """Run groups of nodes, each on its own executor; see `run`.
+
+    The status is 1 where a node could not start, 2 where a parameter is wrong.
+    """
+    ends = threading.Event()
+    _on_signals(ends)
+    rclpy.init(args=None if args is None else list(args),
+               signal_handler_options=SignalHandlerOptions.NO)
+    spinners: list[Spinner] = []
+    try:
+        spinners = [Spinner(executor(), nodes) for executor, nodes in make()]
+        nodes = [node for spinner in spinners for node in spinner.nodes]
+        forward_logs(nodes[0].get_logger())
+        if not all(node.bring_up() for node in nodes):
+            return 1
+        for spinner in spinners:
+            spinner.start()
+        while not ends.wait(CHECK_PERIOD_S) and rclpy.ok():
+            pass
+        return 0
+    except (EmvError, ParameterException) as error:
+        rclpy.logging.get_logger('emv_ros').fatal(str(error))
+        return 2
+    finally:
+        _end(spinners)
+
+
+def _end(spinners: Sequence[Spinner]) -> None:
+    for spinner in spinners:
+        for node in spinner.nodes:
+            node.bring_down()
+    for spinner in spinners:
+        spinner.stop()
+    for spinner in spinners:
+        for node in spinner.nodes:
+            node.destroy_node()
+    rclpy.try_shutdown()
+
+
+def _on_signals(ends: threading.Event) -> None:
+    def end(number: int, _frame: Any) -> None:
+        ends.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)

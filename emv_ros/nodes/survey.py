@@ -1,0 +1,117 @@
+"""What a status tells about the memory itself: what it holds, and how much room is left.
+
+Counting a large memory takes a while, so a thread does it now and then, and no callback waits for
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+import logging
+import shutil
+import threading
+import time
+
+from sqlalchemy import func, select
+from sqlalchemy.engine import make_url
+
+from emv_ros.errors import EmvError
+from emv_ros.memory import schema
+from emv_ros.memory.database import DATABASE_FILE
+from emv_ros.memory.migrate import SCHEMA_VERSION
+from emv_ros.memory.store import MemoryStore
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 5.0
+LOW_SPACE_BYTES = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one look found. Stamps are None in an empty memory; sizes in bytes."""
+
+    memory: str
+    schema_version: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    start_ns: int | None = None
+    end_ns: int | None = None
+    unconsolidated: int = 0
+    database_bytes: int = 0
+    image_bytes: int = 0
+    free_bytes: int = 0
+    model_tokens: int = 0
+    problem: str = ''
+
+
+class Survey:
+    """Looks at a memory at most every PERIOD_S, in a thread of its own."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._latest = Findings(self._where(), SCHEMA_VERSION)
+        self._looked_at = -PERIOD_S
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def latest(self) -> Findings:
+        """Return what was found last, and look again where that is old."""
+        with self._lock:
+            is_idle = self._thread is None or not self._thread.is_alive()
+            if is_idle and time.monotonic() - self._looked_at >= PERIOD_S:
+                self._looked_at = time.monotonic()
+                self._thread = threading.Thread(
+                    target=self._look, name='emv_survey', daemon=True)
+                self._thread.start()
+            return self._latest
+
+    def close(self) -> None:
+        """Wait for a look that is under way."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _look(self) -> None:
+        try:
+            self._latest = self._find()
+        except EmvError as error:
+            log.warning('cannot look at the memory: %s', error)
+            self._latest = Findings(self._where(), SCHEMA_VERSION, problem=str(error))
+
+    def _find(self) -> Findings:
+        counts = self._store.counts()
+        start_ns, end_ns, pending = None, None, 0
+        with self._store.reading() as session:
+            for table in (*RECORDED, schema.ObservationRow):
+                first, last = session.execute(
+                    select(func.min(table.stamp_ns), func.max(table.stamp_ns))).one()
+                if first is not None:
+                    start_ns = first if start_ns is None else min(start_ns, first)
+                    end_ns = last if end_ns is None else max(end_ns, last)
+            for table in CONSOLIDATED:
+                pending += session.scalar(
+                    select(func.count()).select_from(table).where(table.pending)) or 0
+            images = session.scalar(select(func.sum(schema.ImageRow.size_bytes))) or 0
+            call = schema.ModelCallRow
+            tokens = session.scalar(
+                select(func.sum(call.prompt_tokens + call.completion_tokens))) or 0
+        free = shutil.disk_usage(self._store.folder).free
+        return Findings(
+            self._where(), SCHEMA_VERSION, counts, start_ns, end_ns, int(pending),
+            self._database_bytes(), int(images), free, int(tokens),
+            f'only {free // 1_000_000} MB are free' if free < LOW_SPACE_BYTES else '')
+
+    def _where(self) -> str:
+        url = make_url(self._store.url)
+        if url.get_backend_name() == 'sqlite':
+            return str(self._store.folder)
+        return url.render_as_string(hide_password=True)
+
+    def _database_bytes(self) -> int:
+        files = self._store.folder.glob(f'{DATABASE_FILE}*')
+        return sum(file.stat().st_size for file in files)
+
+
+RECORDED = (schema.ImageRow, schema.JointSampleRow, schema.PoseRow, schema.UtteranceRow,
+            schema.SkillEventRow, schema.AnnotationRow, schema.SceneRow)
+CONSOLIDATED = (schema.UtteranceRow, schema.SkillEventRow, schema.AnnotationRow, schema.SceneRow)

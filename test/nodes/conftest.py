@@ -1,0 +1,118 @@
+"""Nodes under test are processes; each test process has a ROS domain of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
+LIMIT_S = 20.0
+
+
+def until(condition: Callable[[], Any], limit_s: float = LIMIT_S, what: str = '') -> Any:
+    """Wait until the condition holds, and return its value."""
+    ends = time.monotonic() + limit_s
+    while not (found := condition()):
+        if time.monotonic() > ends:
+            raise AssertionError(f'not within {limit_s} s: {what or condition}')
+        time.sleep(0.02)
+    return found
+
+
+class Process:
+    """A node in a process of its own."""
+
+    def __init__(self, folder: Path, module: str, parameters: dict[str, Any],
+                 env: dict[str, str]) -> None:
+        command = [sys.executable, '-c', f'import sys; from {module} import main; '
+                   'sys.exit(main(sys.argv))', '--ros-args']
+        parameters = {'memory.folder': str(folder), 'memory.flush_period_s': 0.1, **parameters}
+        for name, value in parameters.items():
+            if name.startswith('__') or name.startswith('/'):
+                command += ['-r', f'{name}:={value}']
+            else:
+                command += ['-p', f'{name}:={_yaml(value)}']
+        self.process = subprocess.Popen(
+            command, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True)
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    @property
+    def output(self) -> str:
+        return '\n'.join(self.lines)
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """Send a signal, and return the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            status = self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f'no end after signal {number}:\n{self.output}') from None
+        self._reader.join(5)
+        return status
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f'[{", ".join(map(_yaml, value))}]'
+    return f"'{value}'" if isinstance(value, str) else repr(value)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Start nodes by module name; whatever still runs is ended after the test, and must end well."""
+    running: list[Process] = []
+
+    def begin(name: str, folder: Path | None = None, env: dict[str, str] | None = None,
+              **parameters: Any) -> Process:
+        given = {key.replace('__', '.') if not key.startswith('__') else key: value
+                 for key, value in parameters.items()}
+        process = Process(folder or tmp_path / 'memory', f'emv_ros.nodes.{name}', given, env or {})
+        running.append(process)
+        return process
+
+    yield begin
+    statuses = [process.stop() for process in running]
+    for process, status in zip(running, statuses, strict=True):
+        assert status == 0, process.output
+        assert 'Traceback' not in process.output, process.output
+
+
+@pytest.fixture(scope='session')
+def ros() -> Iterator[None]:
+    """The context of the test process."""
+    import rclpy
+
+    rclpy.init()
+    yield
+    rclpy.try_shutdown()
+
+
+@pytest.fixture
+def robot(ros: None) -> Iterator[Any]:
+    """A robot: a node of the test process that publishes, listens and calls."""
+    from stand_in import Robot
+
+    robot = Robot()
+    yield robot
+    robot.close()

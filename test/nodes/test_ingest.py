@@ -1,0 +1,203 @@
+"""Every kind of message over real DDS ends in the memory, as it was sent."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from diagnostic_msgs.msg import KeyValue
+from geometry_msgs.msg import Point, PoseStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import CompressedImage, Image, JointState
+from stand_in import wait_until
+from std_msgs.msg import String
+
+from emv_ros.memory import queries
+from emv_ros.memory.store import MemoryStore
+from emv_ros.msg import SceneGraph, SceneObject, SceneRelation, SkillEvent, Utterance
+from emv_ros.records import Status
+from emv_ros.settings import MemorySettings
+from emv_ros.timeline import SECOND_NS
+
+pytestmark = pytest.mark.ros
+NOON_NS = 1_780_000_000 * SECOND_NS
+
+
+def stamped(message, stamp_ns=None):
+    stamp_ns = time.time_ns() if stamp_ns is None else stamp_ns
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, SECOND_NS)
+    return message
+
+
+def opened(folder):
+    return MemoryStore.open(MemorySettings(), folder)
+
+
+@pytest.fixture
+def memory(start, robot, tmp_path):
+    """All ingest nodes, once each has said that it is there."""
+    def begin(*names, **parameters):
+        for name in names:
+            start(name, **parameters)
+        wait_until(lambda: set(names) <= set(robot.statuses), f'the status of {names}')
+        return tmp_path / 'memory'
+    return begin
+
+
+def stored(robot, node, topic, count):
+    wait_until(lambda: (state := robot.topic(node, topic)) and state.stored >= count,
+               f'{count} records of {topic}, {robot.topic(node, topic)}')
+
+
+def test_skills(memory, robot):
+    folder = memory('skill_ingest', actions=['navigate'])
+    events = robot.publisher(SkillEvent, 'skill_events')
+    for status, later in ((SkillEvent.STATUS_RUNNING, 0), (SkillEvent.STATUS_FAILED, 7)):
+        events.publish(stamped(SkillEvent(
+            skill='grasp', status=status, goal_stack=['tidy'], id='x1', trigger='please tidy',
+            parameters=[KeyValue(key='object', value='cup'), KeyValue(key='force', value='1.5')]),
+            NOON_NS + later * SECOND_NS))
+    goals = robot.publisher(GoalStatusArray, 'navigate/_action/status', latched=True)
+    goal = GoalStatus(status=GoalStatus.STATUS_EXECUTING)
+    goal.goal_info.goal_id.uuid = list(range(16))
+    goals.publish(GoalStatusArray(status_list=[goal]))
+    stored(robot, 'skill_ingest', '/skill_events', 2)
+    stored(robot, 'skill_ingest', '/navigate/_action/status', 1)
+    with opened(folder) as store:
+        wait_until(lambda: len(queries.skill_events(store)) == 2, 'both events')
+        grasp, navigate = queries.skill_events(store)
+    assert (grasp.skill, grasp.status, grasp.goal_stack) == ('grasp', Status.FAILED, ('tidy',))
+    assert grasp.parameters == {'object': 'cup', 'force': 1.5}
+    assert grasp.end_ns - grasp.stamp_ns == 7 * SECOND_NS
+    assert (navigate.skill, navigate.status) == ('navigate', Status.RUNNING)
+    assert navigate.source_id == bytes(range(16)).hex()
+
+
+def test_speech(memory, robot):
+    folder = memory('speech_ingest')
+    heard = robot.publisher(Utterance, 'speech')
+    own = robot.publisher(Utterance, 'own_speech')
+    heard.publish(stamped(Utterance(text='Where is the milk?', speaker='Ada', confidence=0.5)))
+    own.publish(stamped(Utterance(text='The milk is in the fridge.', is_own=True)))
+    stored(robot, 'speech_ingest', '/own_speech', 1)
+    heard.publish(stamped(Utterance(text='the milk is in fridge')))
+    stored(robot, 'speech_ingest', '/speech', 2)
+    with opened(folder) as store:
+        wait_until(lambda: len(queries.utterances(store)) == 3, 'three utterances')
+        asked, said, echo = queries.utterances(store)
+    assert (asked.speaker, asked.is_own, asked.confidence) == ('Ada', False, 0.5)
+    assert (said.speaker, said.is_own) == ('robot', True)
+    assert echo.is_own and echo.extra == {'heard_itself': True}
+
+
+def test_plain_strings_are_speech_of_the_speaker(memory, robot):
+    folder = memory('speech_ingest', speaker='operator', topics=['words'])
+    robot.publisher(String, 'words').publish(String(data='hello'))
+    stored(robot, 'speech_ingest', '/words', 1)
+    with opened(folder) as store:
+        said, = wait_until(lambda: queries.utterances(store), 'an utterance')
+    assert (said.text, said.speaker, said.stamp_is_receipt) == ('hello', 'operator', True)
+    assert abs(said.stamp_ns - time.time_ns()) < 20 * SECOND_NS
+
+
+def test_scenes_joints_and_poses(memory, robot):
+    folder = memory('scene_ingest', 'joint_state_ingest')
+    scenes = robot.publisher(SceneGraph, 'scene_graph')
+    scene = stamped(SceneGraph(
+        camera='head', objects=[
+            SceneObject(name='mug', instance='mug_1', has_position=True, position=Point(x=1.0)),
+            SceneObject(name='')],
+        relations=[SceneRelation(subject='mug_1', predicate='on', object='table')]))
+    scenes.publish(scene)
+    joints = robot.publisher(JointState, 'joint_states')
+    for names, position in ((['a', 'b', 'c'], [1.0, math.nan]), ([], []), (['d'], [2.0])):
+        joints.publish(stamped(JointState(name=names, position=position)))
+    stored(robot, 'scene_ingest', '/scene_graph', 1)
+    stored(robot, 'joint_state_ingest', '/joint_states', 2)
+    wait_until(lambda: robot.topic('joint_state_ingest', '/joint_states').refused == 1, 'a refusal')
+    with opened(folder) as store:
+        found, = wait_until(lambda: queries.scenes(store), 'a scene')
+        wait_until(lambda: store.counts()['joint_sample'] == 2, 'two samples')
+        sample = store.get('joint_sample', 1)
+    assert [item.instance for item in found.objects] == ['mug_1']
+    assert found.relations[0].predicate == 'on'
+    assert sample.names == ('a', 'b', 'c') and sample.position == (1.0, None, None)
+
+
+def test_poses_of_both_kinds(memory, robot):
+    folder = memory('pose_ingest', topics=['odom', 'goal_pose'], tf_frame='map')
+    for kind, topic in ((Odometry, 'odom'), (PoseStamped, 'goal_pose')):
+        message = stamped(kind())
+        message.header.frame_id = 'map'
+        inner = message.pose.pose if kind is Odometry else message.pose
+        inner.position.x, inner.orientation.w = 2.0, 1.0
+        robot.publisher(kind, topic).publish(message)
+        stored(robot, 'pose_ingest', f'/{topic}', 1)
+    with opened(folder) as store:
+        wait_until(lambda: store.counts()['pose'] == 2, 'two poses')
+        assert store.get('pose', 2).position == (2.0, 0.0, 0.0)
+    try:
+        import tf2_ros  # noqa: F401
+    except ImportError:
+        assert 'tf2_ros is not installed' in robot.statuses['pose_ingest'].message
+
+
+def picture(value=0, width=8, height=4, encoding='rgb8'):
+    message = stamped(Image(width=width, height=height, encoding=encoding, step=3 * width))
+    message.data.frombytes(np.full((height, 3 * width), value, np.uint8).tobytes())
+    return message
+
+
+def test_cameras_raw_and_compressed(memory, robot):
+    import cv2
+
+    folder = memory('camera_ingest', topics=['head/image_raw', 'wrist/image_raw/compressed'])
+    raw = robot.publisher(Image, 'head/image_raw', reliable=False)
+    packed = robot.publisher(CompressedImage, 'wrist/image_raw/compressed')
+    raw.publish(picture(200))
+    jpeg = cv2.imencode('.jpg', np.full((6, 10, 3), 90, np.uint8))[1].tobytes()
+    message = stamped(CompressedImage(format='rgb8; jpeg compressed bgr8'))
+    message.data.frombytes(jpeg)
+    packed.publish(message)
+    stored(robot, 'camera_ingest', '/head/image_raw', 1)
+    stored(robot, 'camera_ingest', '/wrist/image_raw/compressed', 1)
+    assert not robot.topic('camera_ingest', '/head/image_raw').reliable
+    with opened(folder) as store:
+        wait_until(lambda: store.counts()['image'] == 2, 'two pictures')
+        images = {image.camera: image for image in queries.images(store)}
+        assert store.picture(images['wrist'].id) == jpeg  # bit for bit
+    assert (images['head'].width, images['head'].height, images['head'].encoding) == (8, 4, 'rgb8')
+    assert images['wrist'].stamp_ns == message.header.stamp.sec * SECOND_NS + (
+        message.header.stamp.nanosec)
+
+
+def test_pictures_that_are_none_are_refused_and_cost_no_other(memory, robot):
+    folder = memory('camera_ingest')
+    camera = robot.publisher(Image, 'camera/image_raw')
+    bad = []
+    for fields in ({'width': 0}, {'step': 0}, {'height': 2**31}, {'encoding': 'sepia7'}):
+        message = picture()
+        for name, value in fields.items():
+            setattr(message, name, value)
+        bad.append(message)
+    for cut in (0, 5, 95):  # no data, half a row, one byte short
+        message = picture()
+        del message.data[cut:]
+        bad.append(message)
+    far = picture()
+    far.header.stamp.sec = 2**31 - 1  # 2038, far from now
+    for message in (*bad, far, picture(7)):
+        camera.publish(message)
+    stored(robot, 'camera_ingest', '/camera/image_raw', 1)
+    state = wait_until(
+        lambda: (now := robot.topic('camera_ingest', '/camera/image_raw')).refused and now, '')
+    assert (state.refused, state.stored, state.thinned) == (len(bad) + 1, 1, 0)
+    assert 'after its receipt' in state.message
+    with opened(folder) as store:
+        wait_until(lambda: store.counts()['image'] == 1, 'the good one')
