@@ -46,8 +46,9 @@ class Spinner:
     def stop(self) -> None:
         """Execute no further callback, and wait for those under way."""
         self._ends.set()
-        self.executor.wake()
         if self._thread.is_alive():
+            # A mere wake lets it go on waiting; a task lets it come back.
+            self.executor.create_task(lambda: None)
             self._thread.join()
         self.executor.shutdown()
 
