@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import and_, case, delete, func, literal_column, or_, select
+from sqlalchemy import BigInteger, and_, case, delete, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -60,12 +60,14 @@ class VectorIndex:
         state = self._read_state(session)
         if state == self._state:
             return
-        added = _added(session, self._model, self._state.last)
-        fits = (state.count == self._state.count + len(added)
-                and state.sum_ids == self._state.sum_ids + sum(added)
-                and self._state.newest == self._still(session))
-        if not fits:
-            added = self._drop_changed(session)
+        firm = self._firm(session)
+        self._remove(np.flatnonzero(self._stamps[:self._size] > firm))
+        added = _added(session, self._model, firm)
+        held = self._rows.document
+        self._remove(np.flatnonzero(np.isin(held[:self._size], added)))
+        if (state.count, state.sum_ids) != (
+                self._size + len(added), int(held[:self._size].sum()) + sum(added)):
+            added = self._compare_all(session)
         self._load(session, added)
         self._state = state
         self.ignored = state.other + state.count - self._size
@@ -105,32 +107,54 @@ class VectorIndex:
             func.coalesce(func.sum(case((mine, 1), else_=0)), 0),
             func.coalesce(func.sum(case((mine, row.document_id), else_=0)), 0),
             func.coalesce(func.max(case((mine, stamp))), 0), func.count())).one()
-        newest = _at(session, self._model, int(last))
-        return _State(int(count), int(sum_ids), int(last), int(rows) - int(count), newest)
+        newest = session.execute(select(row.document_id, row.vector).where(
+            mine, stamp == int(last)).order_by(row.document_id.desc()).limit(1)).first()
+        return _State(int(count), int(sum_ids), int(last), int(rows) - int(count),
+                      (newest.document_id, newest.vector) if newest else None)
 
-    def _still(self, session: Session) -> tuple[int, bytes] | None:
-        return _at(session, self._model, self._state.last)
+    def _firm(self, session: Session) -> int:
+        """Return the highest stamp whose row stands as it was read, 0 where there is none.
 
-    def _drop_changed(self, session: Session) -> list[int]:
-        """Drop what is gone or was written anew; return the documents that have to be read."""
+        SQLite gives the stamps of deleted last rows out again, so rows above it may be others by
+        now. Below it none can be: its row was there all the time.
+        """
         row, stamp = schema.EmbeddingRow, _stamp(session)
-        pairs = session.execute(select(row.document_id, stamp).where(row.model == self._model))
+        order = np.argsort(-self._stamps[:self._size], kind='stable')
+        start, size = 0, BATCH
+        while start < len(order):
+            chunk = order[start:start + size]
+            stored = {item.document_id: item.vector for item in session.execute(
+                select(row.document_id, row.vector).where(
+                    row.model == self._model, stamp.in_(self._stamps[chunk].tolist())))}
+            for at in chunk:
+                document = int(self._rows.document[at])
+                if stored.get(document) == self._matrix[at].astype('<f4').tobytes():
+                    return int(self._stamps[at])
+            start, size = start + size, min(size * 4, CHUNK)
+        return 0
+
+    def _compare_all(self, session: Session) -> list[int]:
+        """Remove what is gone from the database; return the documents that are to be read."""
+        row, size = schema.EmbeddingRow, self._size
+        pairs = session.execute(
+            select(row.document_id, _stamp(session)).where(row.model == self._model))
         stored = np.array([tuple(pair) for pair in pairs], np.int64).reshape(-1, 2)
-        stored = stored[np.argsort(stored[:, 0])]
-        mine, size = self._rows.document[:self._size], self._size
-        at = np.minimum(np.searchsorted(stored[:, 0], mine), max(len(stored) - 1, 0))
-        same = np.zeros(size, bool)
-        if len(stored):
-            same = (stored[at, 0] == mine) & (stored[at, 1] == self._stamps[:size])
-            # The row with the highest stamp may have been deleted and its stamp given again.
-            same &= self._stamps[:size] < self._state.last
-        kept = np.flatnonzero(same)
-        self._matrix, self._groups = self._matrix[kept], self._groups[kept]
-        self._stamps = self._stamps[kept]
-        self._rows = Rows(*(array[kept] for array in self._rows))
-        self._size = len(kept)
-        wanted: list[int] = np.setdiff1d(stored[:, 0], mine[same]).tolist()
+        both = np.stack((self._rows.document[:size], self._stamps[:size]), axis=1)
+        self._remove(np.flatnonzero(~np.isin(_joined(both), _joined(stored))))
+        wanted: list[int] = np.setdiff1d(
+            stored[:, 0], self._rows.document[:self._size]).tolist()
         return wanted
+
+    def _remove(self, positions: NDArray[np.intp]) -> None:
+        """Drop rows; the last ones move into the holes."""
+        if not len(positions):
+            return
+        left = self._size - len(positions)
+        holes = positions[positions < left]
+        movers = np.setdiff1d(np.arange(left, self._size), positions)
+        for array in (self._matrix, self._groups, self._stamps, *self._rows):
+            array[holes] = array[movers]
+        self._size = left
 
     def _load(self, session: Session, documents: list[int]) -> None:
         row, document, stamp = schema.EmbeddingRow, schema.DocumentRow, _stamp(session)
@@ -242,7 +266,8 @@ def _keep(store: MemoryStore, model: str, waiting: dict[int, str],
 def _stamp(session: Session) -> Any:
     """Return a column that grows with each row that is written."""
     is_sqlite = session.get_bind().dialect.name == 'sqlite'
-    return literal_column('embedding.rowid' if is_sqlite else 'embedding.xmin::text::bigint')
+    name = 'embedding.rowid' if is_sqlite else 'embedding.xmin::text::bigint'
+    return literal_column(name, BigInteger())
 
 
 def _added(session: Session, model: str, last: int) -> list[int]:
@@ -251,12 +276,10 @@ def _added(session: Session, model: str, last: int) -> list[int]:
         row.model == model, _stamp(session) > last)))
 
 
-def _at(session: Session, model: str, stamp: int) -> tuple[int, bytes] | None:
-    row = schema.EmbeddingRow
-    found = session.execute(
-        select(row.document_id, row.vector).where(row.model == model, _stamp(session) == stamp)
-        .order_by(row.document_id.desc()).limit(1)).first()
-    return (found.document_id, found.vector) if found else None
+def _joined(pairs: NDArray[np.int64]) -> NDArray[np.void]:
+    """Return (n, 2) numbers as n values that can be looked up."""
+    joined: NDArray[np.void] = np.ascontiguousarray(pairs).view('V16').ravel()
+    return joined
 
 
 def _nearest(cosines: NDArray[np.float32], seen: NDArray[np.intp], limit: int,

@@ -24,7 +24,8 @@ KARLSRUHE = parse_zone('Europe/Berlin')
 
 
 @pytest.fixture(scope='module')
-def searcher(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLmEmbedder) -> Iterator[Searcher]:
+def searcher(tmp_path_factory: pytest.TempPathFactory,
+             minilm: MiniLmEmbedder) -> Iterator[Searcher]:
     with MemoryStore.open(MemorySettings(robot='armar7'), tmp_path_factory.mktemp('log')) as store:
         store.add_many(records())
         embed_missing(store, minilm)

@@ -38,8 +38,9 @@ def run_skill(store: MemoryStore, skill: str, status: Status, start_s: int, end_
 
 
 @pytest.mark.parametrize('asked', [
-    '"', "'", '*', 'NEAR(a b)', 'a AND', 'NOT', '-milk', '^milk', 'text:milk', '"" OR ""', '🥛',
-    '\0', '\ud800', 'x' * 100_000, '%', '_', '\\', ';drop table document', '{a b}', 'a + b', '\n', '('])
+    '"', "'", '*', '(', 'NEAR(a b)', 'a AND', 'NOT', '-milk', '^milk', 'text:milk', '"" OR ""',
+    '🥛', '\0', '\ud800', 'x' * 100_000, '%', '_', '\\', ';drop table document', '{a b}',
+    'a + b', '\n'])
 def test_no_text_breaks_a_search(store: MemoryStore, minilm: MiniLmEmbedder, asked: str) -> None:
     say(store, 'the milk', 'a cup')
     for searcher in (Searcher(store, WORDS_ONLY), Searcher(store, RetrievalSettings(), minilm)):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+import random
 
 import numpy as np
 import pytest
@@ -63,25 +64,71 @@ def test_add_ten_forget_three_add_five(store: MemoryStore, minilm: MiniLmEmbedde
         assert len(seen) == 12
 
 
-def test_the_last_row_rewritten_in_place_is_noticed(
-        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
-    """The database gives a deleted row's stamp to the next row: count, ids and stamp all agree."""
-    say(store, 'a milk', 'a cup')
+@pytest.mark.parametrize('changed', [(3,), (2, 3), (3, 2), (1, 2, 3), (1,), (1, 3)])
+def test_rows_written_anew_in_place_are_noticed(
+        store: MemoryStore, minilm: MiniLmEmbedder, changed: tuple[int, ...]) -> None:
+    """The database gives stamps of deleted rows out again: counts, ids and stamps all agree."""
+    say(store, 'a milk', 'a cup', 'a spoon')
     embed_missing(store, minilm)
     index = fresh_index(store, minilm)
+    new = {at: f'a {THINGS[at + 6]}' for at in changed}
     with store.writing() as session:
-        row = session.scalars(select(schema.DocumentRow).order_by(
-            schema.DocumentRow.id.desc())).first()
-        assert row is not None
-        row.text = 'a hammer'
+        for at, text in new.items():
+            session.get_one(schema.DocumentRow, at).text = text
         session.execute(delete(schema.EmbeddingRow).where(
-            schema.EmbeddingRow.document_id == row.id))
+            schema.EmbeddingRow.document_id.in_(changed)))
+    for at in changed:  # one by one, in this order
+        embed_missing(store, minilm, limit=1, newest_first=at == max(changed))
     embed_missing(store, minilm)
-    assert nearest(store, index, minilm, 'a hammer') == 'a hammer'
-    vector = minilm.embed(['a cup'])[0]
+    assert len(index) == 3
+    for text in new.values():
+        assert nearest(store, index, minilm, text) == text
+    vectors = minilm.embed([f'a {THINGS[at - 1]}' for at in changed])
     with store.reading() as session:
-        hits = index.search(vector, Scope(ALL), session, 9, 0.95)
-    assert hits == []
+        for vector in vectors:
+            assert index.search(vector, Scope(ALL), session, 9, 0.95) == []
+
+
+def test_any_order_of_changes_ends_as_the_database_stands(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    chance = random.Random(4)
+    index = fresh_index(store, minilm)
+    for step in range(60):
+        with store.reading() as session:
+            ids = list(session.scalars(select(schema.DocumentRow.id)))
+        action = chance.choice(('add', 'add', 'change', 'forget', 'embed', 'embed'))
+        if action == 'add':
+            say(store, f'thing {step}', f'other thing {step}', start_s=step)
+        elif action == 'embed':
+            embed_missing(store, minilm, limit=chance.randrange(1, 4),
+                          newest_first=chance.random() < 0.5)
+        elif ids:
+            some = chance.sample(ids[-4:], min(len(ids), 4, chance.randrange(1, 4)))
+            change(store, some, f'changed {step}' if action == 'change' else '')
+        if chance.random() < 0.5:
+            assert contents(store, index) == contents(store, fresh_index(store, minilm))
+
+
+def change(store: MemoryStore, ids: list[int], text: str) -> None:
+    """Give documents another text, which takes their vectors; '' forgets them."""
+    row = schema.DocumentRow
+    with store.writing() as session:
+        if not text:
+            session.execute(delete(row).where(row.id.in_(ids)))
+            return
+        session.execute(delete(schema.EmbeddingRow).where(
+            schema.EmbeddingRow.document_id.in_(ids)))
+        for at in ids:
+            session.get_one(row, at).text = f'{text} {at}'
+
+
+def contents(store: MemoryStore, index: VectorIndex) -> dict[int, tuple[bytes, int]]:
+    """Return what the index holds: {document: (vector, group)}."""
+    with store.reading() as session:
+        index.refresh(session)
+    rows = index._rows.document[:len(index)].tolist()
+    return {document: (index._matrix[at].tobytes(), int(index._groups[at]))
+            for at, document in enumerate(rows)}
 
 
 @pytest.mark.parametrize('dimension', [384, 100])
