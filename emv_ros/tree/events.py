@@ -1,0 +1,169 @@
+"""Events (L2) of one stretch of time: which record is an event of its own, and which joins another.
+
+- A run of a skill without parts is one event.
+- Scenes in a row that show the same things in the same relations, within the same innermost running skill, are one
+  event. Words and pauses cut it. Scenes and words within a run without other parts join the event of that run, as
+  long as only one thing was seen; else the run becomes a goal with an event for each thing.
+- An utterance outside such a run is an event, and so is a narration that the source gave.
+- An observation joins the latest-starting run, scene or narration around its start, or is an event.
+- Where nothing but pictures, joints and poses was recorded for a while, that is an event, one a clock hour at most.
+  These raw records have no membership in nodes: they lie under whichever node covers their stamp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from emv_ros.records import Annotation, Observation, Record, Scene, SkillEvent, Utterance
+from emv_ros.settings import TreeSettings
+from emv_ros.timeline import SECOND_NS
+from emv_ros.tree.drafts import Draft
+from emv_ros.tree.goals import Nesting
+from emv_ros.tree.texts import event_text, goal_text
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """All L0 and L1 records of one robot that events are made of, within a span."""
+
+    runs: Sequence[SkillEvent] = ()
+    utterances: Sequence[Utterance] = ()
+    scenes: Sequence[Scene] = ()
+    annotations: Sequence[Annotation] = ()
+    observations: Sequence[Observation] = ()
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        for records in (self.runs, self.utterances, self.scenes, self.annotations, self.observations):
+            yield from records
+
+
+@dataclass(eq=False, slots=True)
+class _Sight:
+    """The scenes that make up one event so far."""
+
+    signature: object
+    parent: Draft | None
+    draft: Draft
+    last_ns: int
+
+
+@dataclass(slots=True)
+class _Running:
+    """Which goal or run is innermost at a stamp; asked in order of time."""
+
+    waiting: list[Draft]
+    gap_ns: int
+    going: list[Draft] = field(default_factory=list)
+
+    def at(self, stamp_ns: int) -> Draft | None:
+        while self.waiting and self.waiting[-1].start_ns <= stamp_ns:
+            self.going.append(self.waiting.pop())
+        self.going = [draft for draft in self.going if self._goes_on(draft, stamp_ns)]
+        return max(self.going, key=lambda draft: (draft.start_ns, _depth(draft)), default=None)
+
+    def _goes_on(self, draft: Draft, stamp_ns: int) -> bool:
+        until_ns = draft.until_ns + (self.gap_ns if draft.is_open else 0)
+        return stamp_ns < until_ns or stamp_ns == draft.start_ns
+
+
+def derive(stretch: Stretch, settings: TreeSettings) -> list[Draft]:
+    """Return the top-level drafts of a stretch with all below them, in order of time, with their texts."""
+    goals = [item for item in stretch.annotations if item.kind == 'goal']
+    nesting = Nesting(stretch.runs, goals, round(settings.goal_gap_s * SECOND_NS))
+    gap_ns = round(settings.event_gap_s * SECOND_NS)
+    _place_moments(stretch, nesting, gap_ns)
+    for draft in [draft for top in nesting.top for draft in top.walk()]:
+        if draft.run is not None:
+            _absorb(draft)
+    _place_observations(stretch.observations, nesting)
+    for draft in nesting.top:
+        draft.settle()
+        for part in reversed(list(draft.walk())):
+            text = goal_text if part.children or part.level > 2 else event_text
+            part.summary = text(part, settings.max_summary_chars)
+    return sorted(nesting.top, key=lambda draft: (draft.start_ns, draft.end_ns))
+
+
+def _place_moments(stretch: Stretch, nesting: Nesting, gap_ns: int) -> None:
+    """Make events of scenes, words and narrations, each under what was running."""
+    goals = [draft for top in nesting.top for draft in top.walk()]
+    goals.sort(key=lambda draft: -draft.start_ns)
+    running = _Running(goals, gap_ns)
+    sights: dict[tuple[int | None, str], _Sight] = {}
+    moments: list[Record] = [*stretch.scenes, *stretch.utterances, *(
+        item for item in stretch.annotations if item.kind != 'goal')]
+    for record in sorted(moments, key=lambda item: (item.stamp_ns, type(item).__name__, item.id or 0)):
+        parent = running.at(record.stamp_ns)
+        if isinstance(record, Scene):
+            _see(record, parent, nesting, sights, gap_ns)
+            continue
+        if isinstance(record, Utterance):
+            sights.clear()
+        end_ns = getattr(record, 'end_ns', None) or record.stamp_ns
+        nesting.put(Draft(start_ns=record.stamp_ns, end_ns=max(end_ns, record.stamp_ns),
+                          session_id=record.session_id, records=[record]), parent)
+
+
+def _see(scene: Scene, parent: Draft | None, nesting: Nesting,
+         sights: dict[tuple[int | None, str], _Sight], gap_ns: int) -> None:
+    key = scene.session_id, scene.camera
+    sight = sights.get(key)
+    signature = signature_of(scene)
+    if (sight and sight.signature == signature and sight.parent is parent
+            and scene.stamp_ns - sight.last_ns <= gap_ns):
+        sight.draft.records.append(scene)
+        sight.draft.end_ns = sight.draft.until_ns = sight.last_ns = scene.stamp_ns
+        if parent is not None:
+            parent.until_ns = max(parent.until_ns, scene.stamp_ns)
+        return
+    draft = Draft(start_ns=scene.stamp_ns, end_ns=scene.stamp_ns, session_id=scene.session_id,
+                  records=[scene])
+    nesting.put(draft, parent)
+    sights[key] = _Sight(signature, parent, draft, scene.stamp_ns)
+
+
+def signature_of(scene: Scene) -> object:
+    """Return what two scenes share that show the same: objects, states and relations."""
+    return (frozenset((item.name, item.instance, item.state) for item in scene.objects),
+            frozenset((item.subject, item.predicate, item.object) for item in scene.relations))
+
+
+def _absorb(draft: Draft) -> None:
+    """Let what was seen and said in a run without other parts join its event."""
+    if not draft.children or any(child.run or child.children or not child.records
+                                 for child in draft.children):
+        return
+    signatures = {signature_of(record) for child in draft.children for record in child.records
+                  if isinstance(record, Scene)}
+    if len(signatures) > 1:
+        return
+    inside = sorted((record for child in draft.children for record in child.records),
+                    key=lambda record: (record.stamp_ns, record.id or 0))
+    draft.records.extend(inside)
+    draft.end_ns = max(draft.end_ns, *(child.end_ns for child in draft.children))
+    draft.children.clear()
+
+
+def _place_observations(observations: Sequence[Observation], nesting: Nesting) -> None:
+    leaves = [draft for top in nesting.top for draft in top.walk()
+              if not draft.children and draft.level == 2
+              and not isinstance(draft.records[0], Utterance)]
+    leaves.sort(key=lambda draft: draft.start_ns)
+    running = _Running(list(reversed(leaves)), 0)
+    goals = _Running(sorted((draft for top in nesting.top for draft in top.walk()
+                             if draft.run and draft.children), key=lambda draft: -draft.start_ns), 0)
+    for seen in sorted(observations, key=lambda item: (item.stamp_ns, item.id or 0)):
+        leaf, goal = running.at(seen.stamp_ns), goals.at(seen.stamp_ns)
+        if leaf is not None:
+            leaf.records.append(seen)
+            continue
+        nesting.put(Draft(start_ns=seen.stamp_ns, end_ns=max(seen.stamp_ns, seen.end_ns),
+                          session_id=seen.session_id, records=[seen]), goal)
+
+
+def _depth(draft: Draft) -> int:
+    depth = 0
+    while draft.parent is not None:
+        draft, depth = draft.parent, depth + 1
+    return depth

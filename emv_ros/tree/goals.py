@@ -1,0 +1,148 @@
+"""Nesting: which run of a skill belongs to which goal (L3).
+
+A run belongs to the run that its `parent_source_id` names, or to the run of the last name in its goal stack that was
+going on when it began. Robots report late: a run of which only the end was reported also holds what began shortly
+before that, and a run that ended a moment ago still holds a late beginner. Where no run of the goal was reported, a goal is
+made from its name and spans its children. What has no parent belongs to the activity that the source annotated around
+its start: the one that began last.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+
+from emv_ros.records import Annotation, SkillEvent
+from emv_ros.timeline import SECOND_NS, Interval
+from emv_ros.tree.drafts import Draft, draft_of_run, has_known_start, order
+from emv_ros.tree.levels import GOAL
+
+# A child may begin this long after its goal's last report, or before its first.
+SLACK_NS = 2 * SECOND_NS
+# So many runs of one name are looked at, from the latest backwards, for one that was going on.
+LOOK_BACK = 32
+
+
+class Nesting:
+    """The forest of goals and runs of one stretch of time. `top` are the drafts without a parent."""
+
+    def __init__(self, runs: Sequence[SkillEvent], goals: Sequence[Annotation], gap_ns: int) -> None:
+        """Nest the runs and annotated goals; a pause longer than `gap_ns` ends a goal that nobody ended."""
+        self.gap_ns = gap_ns
+        self.top: list[Draft] = []
+        self.activities = sorted((_activity(goal) for goal in goals),
+                                 key=lambda draft: (draft.start_ns, -draft.end_ns, order(draft)))
+        self._named: dict[str, list[Draft]] = defaultdict(list)
+        self._by_source: dict[tuple[int | None, str], Draft] = {}
+        self._made: dict[tuple[object, ...], Draft] = {}
+        self._nest_activities()
+        drafts = sorted((draft_of_run(run) for run in runs), key=order)
+        for draft in drafts:
+            self._named[draft.name].append(draft)
+            if draft.run and draft.run.source_id:
+                self._by_source[draft.session_id, draft.run.source_id] = draft
+        self._starts = {name: [draft.start_ns for draft in same]
+                        for name, same in self._named.items()}
+        for draft in drafts:
+            self._place(draft)
+
+    def activity_at(self, stamp_ns: int) -> Draft | None:
+        """Return the annotated goal that began last among those that go on at the stamp."""
+        found = None
+        for draft in self.activities:
+            if draft.start_ns > stamp_ns:
+                break
+            if _own_span(draft).contains(stamp_ns):
+                found = draft
+        return found
+
+    def put(self, draft: Draft, parent: Draft | None) -> None:
+        """Put a draft under its parent, else under the activity around its start, else at the top."""
+        parent = parent or self.activity_at(draft.start_ns)
+        if parent is None:
+            self.top.append(draft)
+        else:
+            parent.adopt(draft)
+
+    def _nest_activities(self) -> None:
+        for index, draft in enumerate(self.activities):
+            around = [other for other in self.activities[:index]
+                      if other.end_ns >= draft.end_ns and other.span != draft.span
+                      and other.span.contains(draft.start_ns)]
+            if around:
+                around[-1].adopt(draft)
+            else:
+                self.top.append(draft)
+
+    def _place(self, draft: Draft) -> None:
+        run = draft.run
+        assert run is not None
+        parent = None
+        if run.parent_source_id:
+            parent = self._by_source.get((draft.session_id, run.parent_source_id))
+        if parent is None and run.goal_stack:
+            parent = self._goal(run.goal_stack, draft)
+        if parent is not None and parent.is_within(draft):
+            parent = None  # a circle of parents
+        self.put(draft, parent)
+
+    def _goal(self, stack: tuple[str, ...], child: Draft) -> Draft | None:
+        """Return the goal that a stack names last, made where none was reported."""
+        found = self._running(stack, child)
+        if found is not None:
+            return found
+        outer = self._goal(stack[:-1], child) if len(stack) > 1 else None
+        around = outer or self.activity_at(child.start_ns)
+        key = (child.session_id, stack, id(around))
+        made = self._made.get(key)
+        if made is None or child.start_ns - made.until_ns > self.gap_ns:
+            made = Draft(start_ns=child.start_ns, end_ns=child.end_ns, level=GOAL, name=stack[-1],
+                         session_id=child.session_id)
+            self._made[key] = made
+            self.put(made, around)
+        return made
+
+    def _running(self, stack: tuple[str, ...], child: Draft) -> Draft | None:
+        """Return the run of the goal that was going on when the child began; the best of those that fit."""
+        same = self._named.get(stack[-1], [])
+        at = bisect_right(self._starts.get(stack[-1], []), child.start_ns)
+        best: tuple[tuple[int, ...], Draft] | None = None
+        for draft in (*same[max(0, at - LOOK_BACK):at], *same[at:at + LOOK_BACK]):
+            if draft is child or draft.is_within(child):
+                continue
+            fit = self._fit(draft, child)
+            if fit is None:
+                continue
+            run = draft.run
+            rank = (int(draft.session_id == child.session_id),
+                    int(run is not None and run.goal_stack == stack[:-1]), *fit)
+            if best is None or rank > best[0]:
+                best = (rank, draft)
+        return best[1] if best else None
+
+    def _fit(self, draft: Draft, child: Draft) -> tuple[int, int] | None:
+        """Return how well a run may hold a child, more is better, or None where it cannot."""
+        run = draft.run
+        at_ns = child.start_ns
+        assert run is not None
+        if draft.start_ns <= at_ns <= draft.until_ns:
+            return 3, draft.start_ns
+        if draft.start_ns > at_ns:
+            reach_ns = SLACK_NS if has_known_start(run) else self.gap_ns
+            return (2, -draft.start_ns) if draft.start_ns - at_ns <= reach_ns else None
+        reach_ns = self.gap_ns if draft.is_open else SLACK_NS
+        if at_ns - draft.until_ns <= reach_ns:
+            return (3 if draft.is_open else 1), draft.start_ns
+        return None
+
+
+def _activity(goal: Annotation) -> Draft:
+    return Draft(start_ns=goal.stamp_ns, end_ns=max(goal.stamp_ns, goal.end_ns), level=GOAL,
+                 name=goal.text, session_id=goal.session_id, records=[goal])
+
+
+def _own_span(draft: Draft) -> Interval:
+    """Return the span that the source gave to an activity, whatever its children did to the node."""
+    goal = draft.annotation
+    return draft.span if goal is None else Interval(goal.stamp_ns, max(goal.stamp_ns, goal.end_ns))

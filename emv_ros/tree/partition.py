@@ -1,0 +1,81 @@
+"""How a run of consecutive nodes is cut into groups: by a model where one is ready, else by pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from emv_ros.memory.schema import NodeRow
+from emv_ros.settings import TreeSettings
+from emv_ros.timeline import SECOND_NS, to_datetime
+from emv_ros.tree.levels import DAY
+from emv_ros.tree.summaries import SummaryWriter, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive nodes that belong together, with a model's summary where `written` has one."""
+
+    nodes: tuple[NodeRow, ...]
+    made_by: str = 'calendar'
+    summary: str = ''
+    written: Written | None = None
+
+
+def line_of(node: NodeRow, zone: tzinfo) -> str:
+    """Return a node as a line of a prompt: its local time and text."""
+    start = to_datetime(node.start_ns, zone)
+    return f'{start:%Y-%m-%d} {node.summary}' if node.level >= DAY else f'{start:%H:%M} {node.summary}'
+
+
+def by_pauses(nodes: Sequence[NodeRow], settings: TreeSettings) -> list[tuple[NodeRow, ...]]:
+    """Return groups of at most `fan_out` nodes, cut at pauses longer than `goal_gap_s`."""
+    gap_ns = settings.goal_gap_s * SECOND_NS
+    pieces: list[list[NodeRow]] = []
+    end_ns = 0
+    for node in nodes:
+        if not pieces or node.start_ns - end_ns > gap_ns:
+            pieces.append([])
+            end_ns = node.end_ns
+        pieces[-1].append(node)
+        end_ns = max(end_ns, node.end_ns)
+    return [part for piece in pieces for part in evenly(piece, settings.fan_out)]
+
+
+def evenly(nodes: Sequence[NodeRow], size: int) -> list[tuple[NodeRow, ...]]:
+    """Return the nodes in as few parts of at most `size` as possible, of about the same length."""
+    count = -(-len(nodes) // size)
+    bounds = [len(nodes) * part // count for part in range(count + 1)]
+    return [tuple(nodes[low:high]) for low, high in zip(bounds, bounds[1:], strict=False)]
+
+
+def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zone: tzinfo,
+              settings: TreeSettings) -> list[Part]:
+    """Return the parts of a run; the first `modelled` nodes by the model, as long as it is ready.
+
+    The model sees `group_size` nodes at a time. Its last group may go on in the next list, so that list begins with it.
+    """
+    parts: list[Part] = []
+    at = 0
+    while at < modelled:
+        batch = nodes[at:min(at + settings.group_size, modelled)]
+        if len(batch) == 1:
+            parts.append(Part(tuple(batch), 'model'))
+            at += 1
+            break
+        written = writer.group([line_of(node, zone) for node in batch])
+        if written is None:
+            break
+        if written.made_by == 'rule':
+            parts.extend(Part(part, 'rule', written=written) for part in by_pauses(batch, settings))
+            at += len(batch)
+            continue
+        groups = list(written.groups)
+        if at + len(batch) < modelled and len(groups) > 1:
+            groups.pop()
+        parts.extend(Part(tuple(batch[group.first - 1:group.last]), 'model', group.summary, written)
+                     for group in groups)
+        at += groups[-1].last
+    parts.extend(Part(part) for part in by_pauses(nodes[at:], settings))
+    return parts

@@ -1,0 +1,168 @@
+"""Writes freshly derived events and goals over the ones that were there.
+
+A node that stands for the same run, words, scene or goal as before keeps its id, so that an answer that cites it stays
+true; one that has not changed is not written at all. Nothing above level 3 is touched here but `parent_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import delete, insert, select, tuple_
+
+from emv_ros.memory import schema
+from emv_ros.memory.rows import row_of
+from emv_ros.memory.store import NodeWriter
+from emv_ros.records import Node
+from emv_ros.tree.drafts import Draft
+from emv_ros.tree.stretch import chunks
+
+# The columns of a node that are derived from its records.
+DERIVED = ('level', 'start_ns', 'end_ns', 'summary', 'name', 'status', 'is_open')
+
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Reconciled:
+    """What changed: the rows of the top-level drafts in order, which are new or changed, what lost a child."""
+
+    top: list[schema.NodeRow] = field(default_factory=list)
+    changed: set[int] = field(default_factory=set)
+    moved: set[int] = field(default_factory=set)
+    bereft: set[int] = field(default_factory=set)
+    events: int = 0
+    goals: int = 0
+
+
+class Reconciler:
+    """One pass of derived drafts over the existing nodes of a stretch, in the writer's transaction."""
+
+    def __init__(self, writer: NodeWriter, robot: str, existing: Sequence[schema.NodeRow]) -> None:
+        """Load the subtrees of the existing top-level nodes and their members."""
+        self.writer = writer
+        self.session = writer.session
+        self.robot = robot
+        self.robot_id = writer.store.robot_id(writer.session, robot)
+        self.nodes = {node.id: node for node in existing}
+        waiting = list(self.nodes)
+        while waiting:
+            below = [node for part in chunks(waiting) for node in self.session.scalars(
+                select(schema.NodeRow).where(schema.NodeRow.parent_id.in_(part)))]
+            self.nodes.update((node.id, node) for node in below)
+            waiting = [node.id for node in below]
+        self.members: dict[int, set[tuple[str, int]]] = {}
+        row = schema.NodeMemberRow
+        for part in chunks(list(self.nodes)):
+            for kind, ref_id, node_id in self.session.execute(
+                    select(row.kind, row.ref_id, row.node_id).where(row.node_id.in_(part))):
+                self.members.setdefault(node_id, set()).add((kind, ref_id))
+        self._keys: dict[Key, int] = {}
+        for node_id, node in self.nodes.items():
+            for key in self._keys_of(node, self.members.get(node_id, set())):
+                self._keys.setdefault(key, node_id)
+
+    def apply(self, drafts: Sequence[Draft]) -> Reconciled:
+        """Make the stored nodes what the drafts say."""
+        done = Reconciled()
+        everyone = [part for draft in drafts for part in draft.walk()]
+        rows = self._claim(everyone, done)
+        self._set_parents(drafts, rows, done)
+        gone = [node for node_id, node in self.nodes.items()
+                if node_id not in {row.id for row in rows.values()}]
+        done.bereft |= {node.parent_id for node in gone if node.parent_id is not None}
+        self._rewrite_members(everyone, rows)
+        self._remove([node.id for node in gone])
+        done.bereft -= {node.id for node in gone}
+        for draft in everyone:
+            row = rows[id(draft)]
+            if row.id in done.changed:
+                self.writer.store.put_document(self.session, 'node', row)
+                done.goals += draft.level > 2
+                done.events += draft.level == 2
+        done.top = [rows[id(draft)] for draft in drafts]
+        return done
+
+    def _keys_of(self, node: schema.NodeRow, members: Iterable[tuple[str, int]]) -> Iterable[Key]:
+        """Yield what a node is known by: its run, else its annotation, else any record, else its name and start."""
+        kinds = {'skill_event': 0, 'annotation': 1}
+        ordered = sorted(members, key=lambda member: (kinds.get(member[0], 2), member))
+        if ordered and ordered[0][0] in kinds:
+            return [ordered[0]]
+        return ordered or [(node.name, node.start_ns)]
+
+    def _claim(self, drafts: Sequence[Draft], done: Reconciled) -> dict[int, schema.NodeRow]:
+        rows: dict[int, schema.NodeRow] = {}
+        claimed: set[int] = set()
+        for draft in drafts:
+            node_id = next((found for key in draft.members[:1] or [(draft.name, draft.start_ns)]
+                            if (found := self._keys.get(key)) is not None), None)
+            if node_id is not None and node_id not in claimed:
+                claimed.add(node_id)
+                rows[id(draft)] = self.nodes[node_id]
+                self._refresh(self.nodes[node_id], draft, done)
+            else:
+                rows[id(draft)] = self._new(draft)
+        self.session.flush()
+        done.changed |= {row.id for row in rows.values() if row.id not in self.nodes}
+        return rows
+
+    def _new(self, draft: Draft) -> schema.NodeRow:
+        row: schema.NodeRow = row_of(Node(
+            robot=self.robot, **{name: getattr(draft, name) for name in DERIVED}), self.robot_id)
+        self.session.add(row)
+        return row
+
+    def _refresh(self, row: schema.NodeRow, draft: Draft, done: Reconciled) -> None:
+        if row.start_ns != draft.start_ns:
+            done.moved.add(row.id)
+        if any(getattr(row, name) != getattr(draft, name) for name in DERIVED):
+            for name in DERIVED:
+                setattr(row, name, getattr(draft, name))
+            row.prompt_version = ''  # it may belong to another group now
+            done.changed.add(row.id)
+
+    def _set_parents(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow],
+                     done: Reconciled) -> None:
+        for draft in drafts:
+            row = rows[id(draft)]
+            if row.parent_id in self.nodes:
+                row.parent_id = None  # it was part of a goal
+            for part in draft.walk():
+                parent = rows[id(part)]
+                for ordinal, child in enumerate(part.children):
+                    below = rows[id(child)]
+                    if below.parent_id not in self.nodes and below.parent_id is not None:
+                        done.bereft.add(below.parent_id)  # it was top-level
+                    if (below.parent_id, below.ordinal) != (parent.id, ordinal):
+                        below.parent_id, below.ordinal = parent.id, ordinal
+        done.bereft -= set(self.nodes)
+        self.session.flush()
+
+    def _rewrite_members(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow]) -> None:
+        row = schema.NodeMemberRow
+        wanted = {rows[id(draft)].id: set(draft.members) for draft in drafts}
+        stale = [node_id for node_id, members in self.members.items()
+                 if wanted.get(node_id, set()) != members]
+        for part in chunks(stale):
+            self.session.execute(delete(row).where(row.node_id.in_(part)))
+        fresh = [(kind, ref_id, node_id) for node_id, members in wanted.items()
+                 if members and (node_id in stale or node_id not in self.members)
+                 for kind, ref_id in sorted(members)]
+        for start in range(0, len(fresh), 250):
+            part_of = fresh[start:start + 250]
+            # A record whose stamp was corrected may still belong to a node far away.
+            self.session.execute(delete(row).where(tuple_(row.kind, row.ref_id).in_(
+                [(kind, ref_id) for kind, ref_id, _ in part_of])))
+            self.session.execute(insert(row), [
+                {'kind': kind, 'ref_id': ref_id, 'node_id': node_id}
+                for kind, ref_id, node_id in part_of])
+
+    def _remove(self, node_ids: Sequence[int]) -> None:
+        document, node = schema.DocumentRow, schema.NodeRow
+        for part in chunks(node_ids):
+            self.session.execute(delete(document).where(
+                document.kind == 'node', document.ref_id.in_(part)))
+            self.session.execute(delete(node).where(node.id.in_(part)))

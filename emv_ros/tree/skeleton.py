@@ -1,0 +1,259 @@
+"""The upper tree: every event and goal without a parent has a place under its day, and the days under one root.
+
+It stands on template texts at the end of every transaction: no reader ever meets a tree without a root or a parent
+without children, whenever a consolidation is stopped. What changed below is open and marked as made by the calendar until
+`emv_ros.tree.tidy` has grouped it and, with a model, written it anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+from datetime import date, tzinfo
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from emv_ros.memory import schema
+from emv_ros.memory.store import NodeWriter
+from emv_ros.records import Node
+from emv_ros.settings import TreeSettings
+from emv_ros.timeline import SECOND_NS, local_date
+from emv_ros.tree.levels import (
+    DAY, EPISODE, GOAL, LIFE, TOP_GROUP, Path, common, level_of, name_of, path_named, path_of)
+from emv_ros.tree.texts import headline
+from emv_ros.tree.upper_texts import Item, group_text, period_text
+
+# Marks an event or goal that a grouping looked at and left alone, in its `prompt_version`.
+ALONE = 'alone'
+
+
+class Skeleton:
+    """The upper tree of one robot within one write transaction. Call `refresh` before it ends."""
+
+    def __init__(self, writer: NodeWriter, robot: str, zone: tzinfo, settings: TreeSettings) -> None:
+        self.writer = writer
+        self.session = writer.session
+        self.robot = robot
+        self.robot_id = writer.store.robot_id(writer.session, robot)
+        self.zone = zone
+        self.settings = settings
+        self.touched: set[int] = set()
+        self.written = 0
+
+    # Reading
+
+    def get(self, node_id: int) -> schema.NodeRow | None:
+        """Return the row of a node, or None where it is gone."""
+        return self.session.get(schema.NodeRow, node_id)
+
+    def children(self, node_id: int) -> list[schema.NodeRow]:
+        """Return the children of a node in order of time."""
+        row = schema.NodeRow
+        return list(self.session.scalars(
+            select(row).where(row.parent_id == node_id).order_by(row.start_ns, row.end_ns, row.id)))
+
+    def root(self) -> schema.NodeRow | None:
+        """Return the root, or None where there is no tree yet."""
+        row = schema.NodeRow
+        return self.session.scalar(select(row).where(
+            row.robot_id == self.robot_id, row.parent_id.is_(None), row.level >= DAY))
+
+    # Placing
+
+    def attach(self, items: Iterable[schema.NodeRow]) -> None:
+        """Give events and goals their places under their days, and open the paths above them."""
+        days: dict[date, schema.NodeRow] = {}
+        below: dict[int, list[schema.NodeRow]] = {}
+        for item in sorted(items, key=lambda node: (node.start_ns, node.id)):
+            day = local_date(item.start_ns, self.zone)
+            if day not in days:
+                days[day] = self._day(path_of(day))
+            parent = self._place_for(item, days[day], below)
+            item.parent_id = parent.id
+            item.prompt_version = ''
+            insort(below[parent.id], item, key=lambda node: (node.start_ns, node.id))
+            self.touched.add(parent.id)
+        self.session.flush()
+
+    def _place_for(self, item: schema.NodeRow, parent: schema.NodeRow,
+                   below: dict[int, list[schema.NodeRow]]) -> schema.NodeRow:
+        """Return the node that an item belongs under: a day at its edge, else the group that covers its start."""
+        while True:
+            if parent.id not in below:
+                below[parent.id] = self.children(parent.id)
+            children = below[parent.id]
+            at = bisect_right(children, item.start_ns, key=lambda node: node.start_ns)
+            if not at:
+                return parent
+            before = children[at - 1]
+            if at == len(children) and parent.level == DAY:
+                self._open_edge(before, item)
+                return parent
+            if before.level <= GOAL:
+                return parent
+            parent = before
+
+    def detach(self, item: schema.NodeRow) -> None:
+        """Take an event or goal out of its place."""
+        if item.parent_id is not None:
+            self.touched.add(item.parent_id)
+            item.parent_id = None
+            self.session.flush()
+
+    def adopt(self, parent: schema.NodeRow, children: Iterable[schema.NodeRow]) -> None:
+        """Put nodes under a parent."""
+        for child in children:
+            if child.parent_id is not None:
+                self.touched.add(child.parent_id)
+            child.parent_id = parent.id
+        self.touched.add(parent.id)
+        self.session.flush()
+
+    def add(self, level: int, children: Sequence[schema.NodeRow], parent: schema.NodeRow | None,
+            name: str = '', **made: Any) -> schema.NodeRow:
+        """Add a group or period over children; without a parent it takes their place at the root."""
+        node_id = self.writer.add(Node(
+            robot=self.robot, level=level, start_ns=children[0].start_ns if children else 0,
+            end_ns=max((child.end_ns for child in children), default=0), summary='…', name=name,
+            parent_id=parent.id if parent is not None else None, is_open=True,
+            **{'made_by': 'calendar', **made}))
+        node = self.session.get_one(schema.NodeRow, node_id)
+        self.adopt(node, children)
+        return node
+
+    # The calendar
+
+    def _day(self, path: Path) -> schema.NodeRow:
+        """Return the node of a day, made with the periods above it where it is new."""
+        top = self.root()
+        if top is None:
+            return self.add(DAY, (), None, name_of(path))
+        at = path_named(top.name)
+        shared = common(at, path)
+        if shared != at:
+            top = self.add(level_of(shared), [top], None, name_of(shared))
+            at = shared
+        while at != path:
+            inner, below = self._inner(top, at, path)
+            if inner is None:
+                return self.add(DAY, (), top, name_of(path))
+            shared = common(below, path)
+            if shared != below:
+                inner = self.add(level_of(shared), [inner], top, name_of(shared))
+            top, at = inner, shared
+        return top
+
+    def _inner(self, top: schema.NodeRow, at: Path,
+               path: Path) -> tuple[schema.NodeRow | None, Path]:
+        """Return the child of a period that shares more of the path than the period, with its path."""
+        for child in self.children(top.id):
+            below = path_named(child.name)
+            if len(common(below, path)) > len(at):
+                return child, below
+        return None, ()
+
+    def _open_edge(self, last: schema.NodeRow, item: schema.NodeRow) -> None:
+        """Let the last group of a day be grouped anew with what follows it closely."""
+        if item.start_ns - last.end_ns > self.settings.goal_gap_s * SECOND_NS:
+            return
+        if last.level <= GOAL:
+            last.prompt_version = ''
+        elif last.level == EPISODE and self._size(last.id) < self.settings.fan_out:
+            last.is_open, last.made_by = True, 'calendar'
+
+    def _size(self, node_id: int) -> int:
+        row = schema.NodeRow
+        return int(self.session.scalar(
+            select(func.count()).select_from(row).where(row.parent_id == node_id)) or 0)
+
+    # Keeping it whole
+
+    def refresh(self) -> None:
+        """Make spans, order and texts of all touched nodes, and of those above them, true again."""
+        while self.touched:
+            nodes = [node for node_id in self.touched if (node := self.get(node_id)) is not None]
+            if not nodes:
+                self.touched.clear()
+                break
+            lowest = min(node.level for node in nodes)
+            for node in nodes:
+                if node.level == lowest:
+                    self.touched.discard(node.id)
+                    if node.parent_id is not None:
+                        self.touched.add(node.parent_id)
+                    self._renew(node)
+            self.touched = {node_id for node_id in self.touched if self.get(node_id) is not None}
+        self.session.flush()
+
+    def _renew(self, node: schema.NodeRow) -> None:
+        children = self.children(node.id)
+        if not children:
+            self._remove(node)
+        elif len(children) == 1 and node.level != DAY:
+            children[0].parent_id = node.parent_id
+            self.session.flush()
+            self._remove(node)
+        else:
+            for ordinal, child in enumerate(children):
+                child.ordinal = ordinal
+            self.writer.update(
+                node.id, start_ns=children[0].start_ns,
+                end_ns=max(child.end_ns for child in children), is_open=True, made_by='calendar',
+                model='', prompt_version='', prompt_tokens=0, completion_tokens=0,
+                summary=self.template(node, children))
+            self.written += 1
+
+    def _remove(self, node: schema.NodeRow) -> None:
+        document = schema.DocumentRow
+        self.session.execute(delete(document).where(
+            document.kind == 'node', document.ref_id == node.id))
+        self.session.delete(node)
+        self.session.flush()
+
+    # Texts
+
+    def template(self, node: schema.NodeRow, children: Sequence[schema.NodeRow]) -> str:
+        """Return the text of a group or period from a template."""
+        limit = self.settings.max_summary_chars
+        if node.level > DAY:
+            return period_text([(child.level, child.start_ns, child.end_ns, child.summary)
+                                for child in children], self.zone, limit)
+        return group_text(self._items(children), node.level == DAY, self.zone, limit)
+
+    def _items(self, nodes: Sequence[schema.NodeRow]) -> list[Item]:
+        """Return the events and goals of groups, in order of time."""
+        row = schema.NodeRow
+        items: list[Item] = []
+        groups: list[int] = []
+        for node in nodes:
+            if node.level <= GOAL:
+                items.append(_item(node))
+            else:
+                groups.append(node.id)
+        while groups:
+            found = self.session.execute(select(
+                row.id, row.level, row.start_ns, row.end_ns, row.name, row.status,
+                func.substr(row.summary, 1, 120)).where(row.parent_id.in_(groups)))
+            groups = []
+            for node_id, level, start_ns, end_ns, name, status, summary in found:
+                if level <= GOAL:
+                    items.append(Item(start_ns, end_ns, name, status, headline(name, summary)))
+                else:
+                    groups.append(node_id)
+        return sorted(items)
+
+
+def _item(node: schema.NodeRow) -> Item:
+    return Item(node.start_ns, node.end_ns, node.name, node.status,
+                headline(node.name, node.summary))
+
+
+def is_group(node: schema.NodeRow) -> bool:
+    """Whether a node groups episodes within a day."""
+    return EPISODE <= node.level <= TOP_GROUP
+
+
+def is_period(node: schema.NodeRow) -> bool:
+    """Whether a node stands for a day or a longer period."""
+    return DAY <= node.level <= LIFE

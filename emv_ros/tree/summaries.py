@@ -1,0 +1,142 @@
+"""Groups and summaries by a language model (L4 and up): asked, validated, asked again, given up.
+
+Knows nothing of the store. A model that cannot be reached is left alone for the rest of the consolidation; one that
+answers wrongly `attempts` times costs its group a template summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import logging
+import threading
+from typing import Any, Protocol
+
+from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError
+from emv_ros.settings import TreeSettings
+from emv_ros.tree.replies import PROMPT_VERSION, SCHEMA, Group, ReplyLike, ask, parse
+from emv_ros.tree.texts import clip
+
+log = logging.getLogger(__name__)
+
+# Characters of all lines of one prompt: about 2,500 tokens.
+PROMPT_CHARS = 8000
+SHORTEST_LINE = 60
+LONGEST_LINE = 240
+REPLY_TOKENS = 900
+
+
+class Summarizer(Protocol):
+    """The model as the tree needs it; `emv_ros.agent.models` has one."""
+
+    @property
+    def available(self) -> bool:
+        """Whether a call has a chance."""
+
+    def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
+                 schema: dict[str, Any] | None = None, deadline_s: float | None = None,
+                 cancel: threading.Event | None = None) -> ReplyLike:
+        """Return the reply; raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Groups of numbered items, by whom, at what cost. `model` is empty where none was asked."""
+
+    groups: tuple[Group, ...]
+    made_by: str
+    model: str = ''
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def prompt_version(self) -> str:
+        """The version of the prompt that was used."""
+        return PROMPT_VERSION if self.model else ''
+
+
+class SummaryWriter:
+    """One consolidation's use of a model, within a budget of calls."""
+
+    def __init__(self, model: Summarizer | None, settings: TreeSettings,
+                 cancel: threading.Event | None = None) -> None:
+        self.model = model if settings.use_model else None
+        self.settings = settings
+        self.cancel = cancel
+        self.calls = 0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self.fallbacks = 0
+        self._given_up = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a model may be asked now."""
+        return (self.model is not None and not self._given_up
+                and self.calls < self.settings.call_budget and self.model.available
+                and not (self.cancel is not None and self.cancel.is_set()))
+
+    def group(self, lines: Sequence[str]) -> Written | None:
+        """Return groups of at most `group_size` lines; None where no model could be asked.
+
+        Where the model's replies are of no use, one plain group without a summary, made by rule.
+        """
+        return self._ask(lines, as_one=False)
+
+    def summarise(self, lines: Sequence[str]) -> Written | None:
+        """Return one group over all lines with the model's summary; as `group` otherwise."""
+        return self._ask(lines, as_one=True)
+
+    def _ask(self, lines: Sequence[str], as_one: bool) -> Written | None:
+        room = max(SHORTEST_LINE, min(LONGEST_LINE, PROMPT_CHARS // max(1, len(lines))))
+        short = [clip(line, room) for line in lines]
+        messages = ask(short, self.settings.fan_out, as_one)
+        spent = [0, 0]
+        name = ''
+        for _ in range(self.settings.attempts):
+            reply = self._call(messages)
+            if reply is None:
+                return None  # given up, out of budget or canceled: a later consolidation asks again
+            name = reply.model or 'model'
+            spent[0] += reply.prompt_tokens
+            spent[1] += reply.completion_tokens
+            parsed = parse(reply.text, lines, as_one, 2 * self.settings.fan_out, self.settings.max_summary_chars)
+            if not parsed.errors:
+                return Written(parsed.groups, 'model', name, *spent)
+            log.debug('a grouping was refused: %s', '; '.join(parsed.errors))
+            messages = [*messages[:2], {'role': 'assistant', 'content': clip(reply.text, 2000)}, {
+                'role': 'user', 'content': 'That reply cannot be used: '
+                f'{"; ".join(parsed.errors)}. Reply again with the corrected JSON only.'}]
+        self.fallbacks += 1
+        return Written((Group(1, len(lines), ''),), 'rule', name, *spent)
+
+    def _call(self, messages: list[dict[str, Any]]) -> ReplyLike | None:
+        if not self.ready or self.model is None:
+            return None
+        self.calls += 1
+        try:
+            reply = self.model.complete(messages, purpose='summary', max_tokens=REPLY_TOKENS,
+                                        schema=SCHEMA, cancel=self.cancel)
+        except ModelCanceledError:
+            self._given_up = True
+            return None
+        except ModelReplyError as error:
+            log.info('the model replied nothing that could be used: %s', error)
+            return _NoReply()
+        except ModelError as error:
+            log.warning('no summaries by a model for now: %s', error)
+            self._given_up = True
+            return None
+        self.prompt_tokens += reply.prompt_tokens
+        self.completion_tokens += reply.completion_tokens
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class _NoReply:
+    """Stands for a reply that the model's client refused."""
+
+    text: str = ''
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model: str = ''

@@ -1,0 +1,45 @@
+"""Template texts of groups, days and longer periods: what happened, how often, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from emv_ros.timeline import to_datetime
+from emv_ros.tree.levels import DAY, LEVEL_NAMES
+from emv_ros.tree.texts import clip, join_within, tally
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Item:
+    """What a text of the upper tree needs to know of an event or goal."""
+
+    start_ns: int
+    end_ns: int
+    name: str
+    status: str
+    headline: str
+
+
+def group_text(items: Sequence[Item], is_day: bool, zone: tzinfo, limit: int) -> str:
+    """Return what the items were, each name once with its number; a day also says when they were."""
+    told = tally((item.name, item.status, item.headline) for item in items)
+    if not is_day or not items:
+        return join_within(told, limit)
+    start = to_datetime(items[0].start_ns, zone)
+    end = to_datetime(max(item.end_ns for item in items), zone)
+    until = f'{end:%H:%M}' if end.date() == start.date() else f'{end:%H:%M (%d %B)}'
+    head = f'{start:%A %d %B %Y}, {start:%H:%M} to {until}'
+    return f'{head}: {join_within(told, limit - len(head) - 2)}'
+
+
+def period_text(children: Sequence[tuple[int, int, int, str]], zone: tzinfo, limit: int) -> str:
+    """Return the text of a week or longer from its children (level, start_ns, end_ns, text): a part of each."""
+    room = max(40, limit // len(children) - 2)
+    parts = []
+    for level, start_ns, _, text in children:
+        start = to_datetime(start_ns, zone)
+        head = '' if level == DAY else f'{LEVEL_NAMES[level]} from {start:%Y-%m-%d}: '
+        parts.append(clip(f'{head}{text}', room))
+    return join_within(parts, limit, ' | ')

@@ -1,0 +1,255 @@
+"""The tree as a reader explores it: one look at a time, never a whole level.
+
+A view belongs to a window: of some robots, of a span, and, for a question with a time, of what was recorded before it. A
+node that reaches to or beyond that time is hidden with its text; the largest nodes that do not take its place. Where
+there is no one real root to show (several robots, a hidden root, an empty memory) the root is virtual, with the id 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, tzinfo
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from emv_ros.errors import NotFoundError
+from emv_ros.memory import queries, schema
+from emv_ros.memory.queries import Page, Window, as_of
+from emv_ros.memory.rows import record_of
+from emv_ros.memory.schema import NodeRow
+from emv_ros.memory.store import MemoryStore
+from emv_ros.records import Node, Record, SkillEvent
+from emv_ros.timeline import Interval, day_span, format_stamp
+from emv_ros.tree.levels import DAY, EVENT, LIFE
+from emv_ros.tree.raw import RAW_KINDS
+from emv_ros.tree.texts import join_within
+
+VIRTUAL_ROOT_ID = 0
+MAX_RECORDS = 500
+IN_LIMIT = 500
+
+
+class TreeView:
+    """A window on the tree of one or several robots. All nodes come in order of time."""
+
+    def __init__(self, store: MemoryStore, window: Window, zone: tzinfo) -> None:
+        self.store = store
+        self.window = window
+        self.zone = zone
+
+    @property
+    def root(self) -> Node:
+        """The one node that holds all others."""
+        tops = self._tops()
+        if len(tops) == 1:
+            return tops[0]
+        start_ns = min((node.start_ns for node in tops), default=0)
+        end_ns = max((node.end_ns for node in tops), default=0)
+        return Node(robot=', '.join(dict.fromkeys(node.robot for node in tops)), level=LIFE + 1,
+                    start_ns=start_ns, end_ns=end_ns, summary=self._said(tops), made_by='calendar',
+                    id=VIRTUAL_ROOT_ID)
+
+    def node(self, node_id: int) -> Node:
+        """Return a node. Raises NotFoundError where there is none, or the window hides it."""
+        if node_id == VIRTUAL_ROOT_ID:
+            return self.root
+        with self.store.reading() as session:
+            row = session.get(NodeRow, node_id)
+            robots = self._robots(session)
+            if row is None or row.robot_id not in robots or not self._is_shown(row):
+                raise NotFoundError(f'there is no node n{node_id} in this memory')
+            return self._node(row, robots)
+
+    def children(self, node_id: int) -> list[Node]:
+        """Return the children of a node that the window shows."""
+        if node_id == VIRTUAL_ROOT_ID:
+            return self._tops()
+        self.node(node_id)
+        with self.store.reading() as session:
+            return self._shown_below(session, node_id)
+
+    def path(self, node_id: int) -> list[Node]:
+        """Return the nodes from the root down to a node, both included."""
+        nodes = [self.node(node_id)]
+        with self.store.reading() as session:
+            robots = self._robots(session)
+            while nodes[0].parent_id is not None:
+                row = session.get(NodeRow, nodes[0].parent_id)
+                if row is None or not self._is_shown(row):
+                    break
+                nodes.insert(0, self._node(row, robots))
+        root = self.root
+        return nodes if nodes[0].id == root.id else [root, *nodes]
+
+    def days(self, start_ns: int | None = None, end_ns: int | None = None) -> list[Node]:
+        """Return the days that have records in [start_ns, end_ns); parts of a day that is hidden as a whole."""
+        with self.store.reading() as session:
+            return self._search(session, DAY, start_ns, end_ns)
+
+    def day(self, day: date) -> list[Node]:
+        """Return the nodes of one calendar day: one a robot, without a goal from before that reaches into it."""
+        span = day_span(day, self.zone)
+        return [node for node in self.days(span.start_ns, span.end_ns)
+                if span.contains(node.start_ns)]
+
+    def overlapping(self, node_id: int, interval: Interval) -> list[Node]:
+        """Return the children of a node that share time with an interval, an instant included."""
+        return [child for child in self.children(node_id)
+                if Interval(child.start_ns, child.end_ns).overlaps(interval)]
+
+    def records(self, node_id: int, limit: int = MAX_RECORDS) -> list[Record]:
+        """Return what a node and those below it were made of, in order of time, at most `limit` records.
+
+        An event of raw records alone gives its pictures.
+        """
+        node = self.node(node_id)
+        found: list[tuple[str, int]] = []
+        waiting = [node_id] if node_id else [child.id or 0 for child in self.children(0)]
+        with self.store.reading() as session:
+            while waiting and len(found) < limit:
+                found.extend(self._members(session, waiting))
+                waiting = [row.id for row in self._rows_below(session, waiting)]
+            records = self._records(session, found[:limit])
+        if not records and node.level == EVENT:
+            records = list(queries.images(self.store, Window(
+                robots=(node.robot,), start_ns=node.start_ns, end_ns=node.end_ns + 1),
+                page=Page(limit=limit)))
+        return sorted(records, key=lambda record: (record.stamp_ns, record.id or 0))
+
+    def covering(self, kind: str, ref_id: int) -> Node | None:
+        """Return the node that a record belongs to; of a raw record, the lowest that covers its stamp."""
+        if kind == 'node':
+            return self.node(ref_id)
+        with self.store.reading() as session:
+            robots = self._robots(session)
+            if kind in RAW_KINDS:
+                record = session.get(schema.KINDS[kind], ref_id)
+                row = self._lowest(session, record) if record is not None else None
+            else:
+                member = session.get(schema.NodeMemberRow, (kind, ref_id))
+                row = session.get(NodeRow, member.node_id) if member is not None else None
+            if row is None or row.robot_id not in robots or not self._is_shown(row):
+                return None
+            return self._node(row, robots)
+
+    # Rows
+
+    def _robots(self, session: Session) -> dict[int, str]:
+        return self.store.robot_ids(session, self.window.robots)
+
+    def _node(self, row: NodeRow, robots: dict[int, str]) -> Node:
+        node: Node = record_of('node', row, robots[row.robot_id])
+        return node
+
+    def _is_in_window(self, row: NodeRow) -> bool:
+        """Whether a node shares time with the window's span."""
+        start_ns, end_ns = self.window.start_ns, self.window.end_ns
+        return ((end_ns is None or row.start_ns < end_ns)
+                and (start_ns is None or row.end_ns > start_ns or row.start_ns >= start_ns))
+
+    def _is_shown(self, row: NodeRow) -> bool:
+        before_ns = self.window.before_ns
+        return self._is_in_window(row) and (before_ns is None or row.end_ns < before_ns)
+
+    def _rows_below(self, session: Session, node_ids: Sequence[int]) -> list[NodeRow]:
+        return [row for start in range(0, len(node_ids), IN_LIMIT)
+                for row in session.scalars(
+                    select(NodeRow).where(NodeRow.parent_id.in_(node_ids[start:start + IN_LIMIT]))
+                    .order_by(NodeRow.start_ns, NodeRow.ordinal, NodeRow.id))]
+
+    def _shown_below(self, session: Session, node_id: int) -> list[Node]:
+        robots = self._robots(session)
+        return [self._node(row, robots) for row in self._rows_below(session, [node_id])
+                if self._is_shown(row)]
+
+    def _roots(self, session: Session, robots: Iterable[int]) -> list[NodeRow]:
+        return list(session.scalars(select(NodeRow).where(
+            NodeRow.parent_id.is_(None), NodeRow.level >= DAY, NodeRow.robot_id.in_(list(robots)))
+            .order_by(NodeRow.robot_id)))
+
+    def _tops(self) -> list[Node]:
+        """Return the largest nodes that the window shows."""
+        with self.store.reading() as session:
+            robots = self._robots(session)
+            shown: list[NodeRow] = []
+            waiting = self._roots(session, robots)
+            while waiting:
+                shown.extend(row for row in waiting if self._is_shown(row))
+                hidden = [row.id for row in waiting if not self._is_shown(row) and self._may_hold(row)]
+                waiting = self._rows_below(session, hidden) if hidden else []
+            nodes = [self._node(row, robots) for row in shown]
+        return sorted(nodes, key=lambda node: (node.start_ns, node.end_ns, node.id or 0))
+
+    def _may_hold(self, row: NodeRow) -> bool:
+        """Whether a hidden node may have something below it that the window shows."""
+        before_ns = self.window.before_ns
+        return self._is_in_window(row) and before_ns is not None and row.start_ns < before_ns
+
+    def _search(self, session: Session, level: int, start_ns: int | None,
+                end_ns: int | None) -> list[Node]:
+        """Return the nodes of a level that overlap a span, from the root downwards; parts of hidden ones."""
+        robots = self._robots(session)
+        found: list[NodeRow] = []
+        waiting = self._roots(session, robots)
+        while waiting:
+            below: list[int] = []
+            for row in waiting:
+                if (end_ns is not None and row.start_ns >= end_ns) or (
+                        start_ns is not None and row.end_ns <= start_ns > row.start_ns):
+                    continue
+                if row.level <= level and self._is_shown(row):
+                    found.append(row)
+                elif row.level > level or self._may_hold(row):
+                    below.append(row.id)
+            waiting = self._rows_below(session, below) if below else []
+        return [self._node(row, robots)
+                for row in sorted(found, key=lambda row: (row.start_ns, row.end_ns, row.id))]
+
+    def _lowest(self, session: Session, record: Any) -> NodeRow | None:
+        """Return the lowest node that covers the stamp of a record."""
+        found: NodeRow | None = None
+        waiting = self._roots(session, [record.robot_id])
+        while waiting:
+            covers = [row for row in waiting if row.start_ns <= record.stamp_ns <= row.end_ns]
+            if not covers:
+                break
+            found = max(covers, key=lambda row: (row.start_ns, -row.end_ns))
+            waiting = self._rows_below(session, [found.id])
+        return found
+
+    # Records
+
+    def _members(self, session: Session, node_ids: Sequence[int]) -> list[tuple[str, int]]:
+        row = schema.NodeMemberRow
+        return [(kind, ref_id) for start in range(0, len(node_ids), IN_LIMIT)
+                for kind, ref_id in session.execute(select(row.kind, row.ref_id).where(
+                    row.node_id.in_(node_ids[start:start + IN_LIMIT])))]
+
+    def _records(self, session: Session, members: Sequence[tuple[str, int]]) -> list[Any]:
+        robots = self._robots(session)
+        by_kind: dict[str, list[int]] = {}
+        for kind, ref_id in members:
+            by_kind.setdefault(kind, []).append(ref_id)
+        found: list[Any] = []
+        if 'scene' in by_kind:
+            ids = by_kind.pop('scene')
+            found.extend(scene for start in range(0, len(ids), IN_LIMIT)
+                         for scene in queries.scenes(self.store, ids=ids[start:start + IN_LIMIT]))
+        for kind, ids in by_kind.items():
+            table = schema.KINDS[kind]
+            for start in range(0, len(ids), IN_LIMIT):
+                rows = session.scalars(select(table).where(table.id.in_(ids[start:start + IN_LIMIT])))
+                found.extend(record_of(kind, row, robots.get(row.robot_id, '')) for row in rows)
+        before_ns = self.window.before_ns
+        return [as_of(record, before_ns) if isinstance(record, SkillEvent) else record
+                for record in found if before_ns is None or record.stamp_ns < before_ns]
+
+    def _said(self, tops: Sequence[Node]) -> str:
+        if not tops:
+            return 'nothing is remembered here'
+        before_ns = self.window.before_ns
+        head = f'before {format_stamp(before_ns, self.zone)}' if before_ns is not None else ''
+        names = join_within(dict.fromkeys(node.name or node.summary for node in tops), 400)
+        return f'{head}: {names}' if head else names
