@@ -30,8 +30,9 @@ from emv_ros.nodes.parameters import declare
 from emv_ros.nodes.replay_topics import POLL_S, ReplayTopics
 from emv_ros.timeline import SECOND_NS
 
-# A message without a stamp follows its time on /clock by this, so that the time is there first.
-CLOCK_LEAD_S = 0.05
+# The clock stands still for so long before and after a message without a stamp, so that it is
+# received while its time is on /clock.
+STILL_S = 0.1
 
 
 class Replay(Node):
@@ -60,23 +61,25 @@ class Replay(Node):
         """Publish all messages when they are due; return False where a signal came first."""
         begin_s = time.monotonic()
         due_s = self.recording.due_s(self.duration_s)
+        has_clock = self._time is not None
         for message, offset_s in zip(self.recording.messages, due_s, strict=True):
             while rclpy.ok() and (left_s := begin_s + offset_s - time.monotonic()) > 0:
                 time.sleep(min(left_s, POLL_S))
             if not rclpy.ok():
                 return False
+            still_s = 0.0 if self.topics.has_stamp(message.topic.name) or not has_clock else STILL_S
             self._publish_time(message)
+            time.sleep(still_s)
             self.topics.send(message)
+            time.sleep(still_s)
+            begin_s += 2 * still_s  # the others keep their distances
         return True
 
     def _publish_time(self, message: RawMessage) -> None:
-        if self._time is None:
-            return
-        now = Clock()
-        now.clock.sec, now.clock.nanosec = divmod(message.log_ns, SECOND_NS)
-        self._time.publish(now)
-        if not self.topics.has_stamp(message.topic.name):
-            time.sleep(CLOCK_LEAD_S)
+        if self._time is not None:
+            now = Clock()
+            now.clock.sec, now.clock.nanosec = divmod(message.log_ns, SECOND_NS)
+            self._time.publish(now)
 
 
 def replay(node: Replay) -> int:

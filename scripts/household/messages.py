@@ -122,7 +122,7 @@ class Recording:
     def write(self, folder: Path) -> None:
         """Write all as one bag (mcap, zstd) in place of what the folder held."""
         shutil.rmtree(folder, ignore_errors=True)
-        writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
+        writer = Writer(folder, version=8, storage_plugin=StoragePlugin.MCAP)
         writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
         with writer:
             connections = {

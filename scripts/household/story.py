@@ -38,7 +38,7 @@ def set_table(robot: Robot) -> None:
     """The user asks for breakfast."""
     robot.wait(4)
     robot.say('user', 'please set the table for breakfast', by_recogniser=True)
-    robot.say('robot', 'I will set the table for breakfast.')
+    robot.say('robot', 'Of course. Give me a few minutes.')
     with robot.doing('SetTable', trigger='please set the table for breakfast', meal='breakfast'):
         move(robot, 'plate_1', 'table')
         move(robot, 'bowl_1', 'table')
@@ -59,7 +59,7 @@ def receive_delivery(robot: Robot) -> None:
     for instance, slot in (('cereal_box_1', 2), ('milk_1', 3)):  # tidied away by the user
         robot.world.put(instance, 'counter', slot)
     robot.wait(3)
-    with robot.doing('ReceiveDelivery', trigger='The doorbell rang.'):
+    with robot.doing('ReceiveDelivery', trigger='The doorbell rang.') as goal:
         navigate(robot, 'door')
         operate(robot, 'OpenDoor', 'door', 'open')
         _stand(robot, 'courier', 'at door')
@@ -73,6 +73,7 @@ def receive_delivery(robot: Robot) -> None:
         operate(robot, 'CloseDoor', 'door', 'closed')
         navigate(robot, 'dresser')
         place(robot, 'parcel_1', 'dresser', 0)
+        goal.narration = 'Took a parcel from a courier and put it on the dresser in the hall.'
     robot.wait(5)
 
 
@@ -105,7 +106,7 @@ def bring_coffee(robot: Robot) -> None:
     navigate(robot, 'counter')
     wish = 'can you bring me a coffee in a red mug'
     robot.say('user', wish, by_recogniser=True)
-    with robot.doing('BringCoffee', trigger=wish, recipient='user'):
+    with robot.doing('BringCoffee', trigger=wish, recipient='user') as goal:
         navigate(robot, 'shelf')
         grasp(robot, 'red_mug_1')
         navigate(robot, 'counter')
@@ -114,6 +115,7 @@ def bring_coffee(robot: Robot) -> None:
         grasp(robot, 'red_mug_1')
         navigate(robot, 'table')
         hand_over(robot, 'red_mug_1', 'user')
+        goal.narration = 'Made coffee in a red mug and handed it to the user at the table.'
     robot.say('robot', 'Here is your coffee.')
     robot.say('user', 'Thank you. That is just what I needed.')
     robot.world.drinking['user'] = 'red_mug_1'
@@ -151,7 +153,7 @@ def clear_table(robot: Robot) -> None:
     navigate(robot, 'table')
     wish = 'i am back please clear the table'
     robot.say('user', wish, by_recogniser=True)
-    with robot.doing('ClearTable', trigger=wish):
+    with robot.doing('ClearTable', trigger=wish) as goal:
         _stand(robot, 'user', 'by table')
         move(robot, 'red_mug_1', 'sink', 1)
         navigate(robot, 'table')
@@ -159,6 +161,7 @@ def clear_table(robot: Robot) -> None:
             robot.move_arm('middle', 3)
             robot.wait(4)
             robot.move_arm('home', 2)
+        goal.narration = 'Carried the red mug from the table to the sink and wiped the table.'
     robot.say('robot', 'The table is clean. I put the mug into the sink.')
     robot.wait(3)
 
@@ -169,7 +172,7 @@ def find_keys(robot: Robot) -> None:
     navigate(robot, 'dresser')
     wish = 'I cannot find my keys. Can you look for them?'
     robot.say('user', wish)
-    with robot.doing('FindObject', trigger=wish, object='keys_1'):
+    with robot.doing('FindObject', trigger=wish, object='keys_1') as goal:
         look_around(robot)
         robot.say('robot', 'They are not in the hall.')
         navigate(robot, 'coffee_table')
@@ -181,6 +184,7 @@ def find_keys(robot: Robot) -> None:
         _stand(robot, 'user', 'in living room')
         grasp(robot, 'keys_1')
         hand_over(robot, 'keys_1', 'user')
+        goal.narration = 'Found the keys under the newspaper on the coffee table.'
     robot.say('user', 'There they are. Thank you so much.')
     robot.wait(4)
 

@@ -9,6 +9,7 @@ import io
 import json
 from pathlib import Path
 import sys
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from PIL import Image
@@ -21,6 +22,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 TRUTH = json.loads((Path(__file__).parent / 'truth.json').read_text(encoding='utf-8'))
 SUCCEEDED, FAILED, ABORTED = 3, 4, 5
 CAMERA = '/camera/image_raw/compressed'
+BERLIN = ZoneInfo('Europe/Berlin')
 
 
 @pytest.fixture(scope='module')
@@ -61,7 +63,7 @@ def test_it_holds_the_messages_that_the_simulator_made(messages):
 
 
 def test_three_days_and_every_stamp_is_that_of_the_recording(messages):
-    days = {datetime.fromtimestamp(log_ns / 1e9).date() for log_ns, _ in messages['/odom']}
+    days = {datetime.fromtimestamp(log_ns / 1e9, BERLIN).date() for log_ns, _ in messages['/odom']}
     assert len(days) == 3
     for topic in messages.keys() - {'/asr', '/speech'}:
         assert all(stamp_of(message) == log_ns for log_ns, message in messages[topic]), topic
