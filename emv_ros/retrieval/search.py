@@ -13,6 +13,7 @@ from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 import logging
 import threading
+import time
 from typing import Any
 
 from sqlalchemy import func, select
@@ -38,6 +39,9 @@ MAX_CHARS = 2000
 # The usual constant of reciprocal rank fusion: the first ranks differ little.
 RANK_OFFSET = 60
 MIN_POOL = 64
+# A search waits no longer than this (and one batch) for the vectors of new texts.
+FRESH_TIME_S = 1.0
+FRESH_BATCH = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +170,9 @@ class Searcher:
         if waiting <= 0 or not self._settings.fresh_texts:
             return []
         try:
-            embed_missing(self._store, embedder, self._settings.fresh_texts, newest_first=True)
+            end_s = time.monotonic() + FRESH_TIME_S
+            embed_missing(self._store, embedder, self._settings.fresh_texts, batch=FRESH_BATCH,
+                          cancel=lambda: time.monotonic() > end_s, newest_first=True)
         except (ModelError, StoreError) as error:
             logger.warning('new texts get no vectors: %s', error)
             return [f'new texts could not be given vectors ({error})']
