@@ -18,7 +18,7 @@ from sensor_msgs.msg import CompressedImage
 
 from emv_ros.agent.answers import Answer, EvidenceItem, Progress, QueryStatus, Question
 from emv_ros.agent.console.rows import shown_id
-from emv_ros.errors import RecordError
+from emv_ros.errors import EmvError, RecordError
 from emv_ros.ingest.stamps import exact_stamp
 from emv_ros.memory.queries import Window
 from emv_ros.msg import (
@@ -32,9 +32,15 @@ from emv_ros.msg import (
     TopicStatus,
     Utterance,
 )
+from emv_ros.nodes.consolidation_run import Outcome, Request, Step
 from emv_ros.nodes.topic_state import TopicState
 from emv_ros.records import ImageRecord, Node, Observation, SkillEvent, Status
 from emv_ros.timeline import SECOND_NS
+
+
+class UnsupportedError(EmvError):
+    """A request for what a later version brings."""
+
 
 MAX_SEC = 2**31 - 1  # builtin_interfaces/Time ends in 2038
 STATUSES = tuple(Status)
@@ -130,6 +136,38 @@ def evidence_to_ros(item: EvidenceItem, score: float | None = None) -> Evidence:
         id=item.id, kind=KINDS.get(item.kind, Evidence.KIND_UNKNOWN), robot=item.robot,
         start=time_to_ros(item.start_ns), end=time_to_ros(item.end_ns), text=item.text,
         image_path=item.image_path, score=_number(score))
+
+
+# Consolidation
+
+def consolidation_from_ros(goal: Any, now_ns: int | None) -> Request:
+    """Return what a goal asks for. Raises UnsupportedError, or RecordError for bad limits."""
+    if goal.rebuild or time_from_ros(goal.start) or time_from_ros(goal.end):
+        raise UnsupportedError('this version consolidates what is new or touched, of all times: '
+                               'leave rebuild false, and start and end zero')
+    limit_s = float(goal.time_limit_s)
+    if not math.isfinite(limit_s) or limit_s < 0:
+        raise RecordError(f'the time limit is {limit_s} s')
+    return Request(tuple(name for name in goal.robots if name), goal.without_model,
+                   goal.max_tokens, limit_s, now_ns)
+
+
+def outcome_to_ros(outcome: Outcome, result: Any) -> Any:
+    """Fill in the result of a consolidation and return it."""
+    result.status = getattr(result, f'STATUS_{outcome.status.upper()}')
+    result.message, result.tokens = outcome.message, outcome.tokens
+    result.nodes_made, result.nodes_changed = outcome.made, outcome.changed
+    result.nodes_removed, result.unconsolidated = outcome.removed, outcome.unconsolidated
+    result.duration_s = float(outcome.duration_s)
+    return result
+
+
+def step_to_ros(step: Step, feedback: Any) -> Any:
+    """Fill in the feedback of a consolidation and return it."""
+    feedback.phase = getattr(feedback, f'PHASE_{step.phase.upper()}')
+    feedback.level, feedback.done, feedback.total = step.level, step.done, step.total
+    feedback.tokens, feedback.elapsed_s = step.tokens, float(step.elapsed_s)
+    return feedback
 
 
 # Records

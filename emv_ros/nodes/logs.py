@@ -14,10 +14,11 @@ class NodeLogHandler(logging.Handler):
     def __init__(self, logger: Any) -> None:
         super().__init__(logging.INFO)
         self._logger = logger
+        self.setFormatter(logging.Formatter('%(name)s: %(message)s'))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Forward one record."""
-        words = f'{record.name}: {record.getMessage()}'
+        words = self.format(record)
         if record.levelno >= logging.ERROR:
             self._logger.error(words)
         elif record.levelno >= logging.WARNING:

@@ -37,7 +37,7 @@ class Process:
                    'sys.exit(main(sys.argv))', '--ros-args']
         parameters = {'memory.folder': str(folder), 'memory.flush_period_s': 0.1, **parameters}
         for name, value in parameters.items():
-            if name.startswith('__') or name.startswith('/'):
+            if name.startswith(('__', '/')):
                 command += ['-r', f'{name}:={value}']
             else:
                 command += ['-p', f'{name}:={_yaml(value)}']
@@ -80,7 +80,7 @@ def _yaml(value: Any) -> str:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
-    """Start nodes by module name; whatever still runs is ended after the test, and must end well."""
+    """Start nodes by module name; what still runs after the test is ended, and must end well."""
     running: list[Process] = []
 
     def begin(name: str, folder: Path | None = None, env: dict[str, str] | None = None,

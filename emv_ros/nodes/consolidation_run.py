@@ -1,0 +1,205 @@
+"""One consolidation as a node runs it: within limits, with progress, and an account of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from emv_ros.errors import EmvError, ModelError, StoreBusyError
+from emv_ros.memory import schema
+from emv_ros.memory.store import MemoryStore
+from emv_ros.settings import Settings
+
+if TYPE_CHECKING:
+    from emv_ros.agent.models.client import ModelClient
+    from emv_ros.retrieval.embedders import TextEmbedder
+    from emv_ros.tree.consolidate import ConsolidationReport
+
+log = logging.getLogger(__name__)
+
+EVENT_LEVEL, SUMMARY_LEVEL = 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to consolidate; no robots are all. Limits of 0 are none; `now_ns` None is at rest."""
+
+    robots: tuple[str, ...] = ()
+    without_model: bool = False
+    max_tokens: int = 0
+    time_limit_s: float = 0.0
+    now_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a run stands: phase 'events', 'summaries' or 'index'; `total` 0 is unknown."""
+
+    phase: str
+    level: int
+    done: int
+    total: int
+    tokens: int
+    elapsed_s: float
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run did. `status` is 'ok', 'canceled', 'limit', 'busy' or 'error'."""
+
+    status: str = 'ok'
+    message: str = ''
+    made: int = 0
+    changed: int = 0
+    removed: int = 0
+    tokens: int = 0
+    unconsolidated: int = 0
+    duration_s: float = 0.0
+
+
+class Consolidation:
+    """Consolidates one memory. One run at a time, see Runs."""
+
+    def __init__(self, store: MemoryStore, settings: Settings, model: ModelClient) -> None:
+        self.note = ''  # what the latest run could not do, for the status
+        self._store = store
+        self._settings = settings
+        self._model = model
+        self._embedder: TextEmbedder | None = None
+
+    def run(self, request: Request, canceled: threading.Event,
+            report: Callable[[Step], None]) -> Outcome:
+        """Run, and return what came of it; what a model or the store does wrong is in there."""
+        began = time.monotonic()
+        outcome, before = Outcome(), self._nodes()
+        run = _Run(self._store, self._settings, self._model, request, canceled, report)
+        try:
+            with run.limited():
+                run.make_trees()
+                self._embed(run)
+        except StoreBusyError as error:
+            outcome.status, outcome.message = 'busy', str(error)
+        except EmvError as error:
+            log.error('a consolidation failed: %s', error)
+            outcome.status, outcome.message = 'error', str(error)
+        if outcome.status == 'ok' and run.is_cut:
+            outcome.status, outcome.message = 'limit', 'the time limit came first'
+        elif outcome.status == 'ok' and canceled.is_set():
+            outcome.status, outcome.message = 'canceled', 'canceled; what was done stays'
+        outcome.message = outcome.message or run.note
+        self.note = outcome.message if outcome.status != 'canceled' else ''
+        self._account(outcome, run, before)
+        outcome.duration_s = time.monotonic() - began
+        return outcome
+
+    def _embed(self, run: _Run) -> None:
+        """Give vectors to texts that have none; without them search goes by words."""
+        from emv_ros.retrieval.embedders import make_embedder
+        from emv_ros.retrieval.index import embed_missing
+
+        run.tell('index', 0)
+        try:
+            self._embedder = self._embedder or make_embedder(self._settings.retrieval)
+            if self._embedder is not None:
+                embed_missing(self._store, self._embedder, cancel=run.stops.is_set)
+        except ModelError as error:
+            run.note = f'new texts get no vectors: {error}'
+
+    def _account(self, outcome: Outcome, run: _Run, before: tuple[int, int]) -> None:
+        count, last = self._nodes()
+        with self._store.reading() as session:
+            outcome.made = int(session.scalar(select(func.count()).select_from(
+                schema.NodeRow).where(schema.NodeRow.id > before[1])) or 0)
+        outcome.removed = max(0, before[0] + outcome.made - count)
+        outcome.changed = max(0, run.touched - outcome.made)
+        outcome.tokens = run.tokens
+        outcome.unconsolidated = run.waiting()
+
+    def _nodes(self) -> tuple[int, int]:
+        """Return the number of nodes and the highest id."""
+        with self._store.reading() as session:
+            count, last = session.execute(
+                select(func.count(), func.max(schema.NodeRow.id))).one()
+        return int(count), int(last or 0)
+
+
+@dataclass
+class _Run:
+    """One run under way; to the tree it is the model, which it counts and limits."""
+
+    store: MemoryStore
+    settings: Settings
+    model: ModelClient
+    request: Request
+    stops: threading.Event
+    report: Callable[[Step], None]
+    note: str = ''
+    is_cut: bool = False
+    tokens: int = 0
+    touched: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def make_trees(self) -> None:
+        """Consolidate the robots of the request."""
+        from emv_ros.tree.consolidate import consolidate
+
+        for robot in self.request.robots or self.store.robots():
+            if self.stops.is_set():
+                return
+            done: ConsolidationReport = consolidate(
+                self.store, self.settings, robot=robot, now_ns=self.request.now_ns,
+                model=None if self.request.without_model else self, cancel=self.stops,
+                progress=lambda done, total: self.tell('events', EVENT_LEVEL, done, total))
+            self.touched += done.events + done.goals + done.summaries
+
+    def waiting(self) -> int:
+        """Return how many records wait for consolidation still."""
+        from emv_ros.tree.consolidate import waiting_records
+
+        return sum(sum(waiting_records(self.store, robot).values())
+                   for robot in self.request.robots or self.store.robots())
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Stop the run at its time limit."""
+        if not self.request.time_limit_s:
+            yield
+            return
+        timer = threading.Timer(self.request.time_limit_s, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _cut(self) -> None:
+        if not self.stops.is_set():
+            self.is_cut = True
+            self.stops.set()
+
+    def tell(self, phase: str, level: int, done: int = 0, total: int = 0) -> None:
+        """Report progress."""
+        self.report(Step(phase, level, done, total, self.tokens, time.monotonic() - self.began))
+
+    # As the model of the tree
+
+    @property
+    def available(self) -> bool:
+        """Whether the model may be asked."""
+        is_spent = 0 < self.request.max_tokens <= self.tokens
+        return not is_spent and self.model.available
+
+    def complete(self, messages: list[dict[str, Any]], **arguments: Any) -> Any:
+        """Ask the model, and count."""
+        self.tell('summaries', SUMMARY_LEVEL)
+        reply = self.model.complete(messages, **arguments)
+        self.tokens += reply.prompt_tokens + reply.completion_tokens
+        return reply

@@ -1,0 +1,181 @@
+"""The typed services: exact and ranked look-ups, from request to response, without a model.
+
+Each function of `Lookups` fills in the response of one service and returns it. What a request gets
+wrong comes back as STATUS_INVALID_REQUEST with the reason; what this version cannot do yet as
+STATUS_UNSUPPORTED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from emv_ros.agent.answers import EvidenceItem
+from emv_ros.agent.console.pictures import PictureReader
+from emv_ros.agent.console.rows import parse_id, shown_id
+from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
+from emv_ros.memory import queries
+from emv_ros.memory.queries import Page, Window
+from emv_ros.memory.store import MemoryStore
+from emv_ros.nodes import conversions
+from emv_ros.nodes.pictures import scaled
+from emv_ros.records import ImageRecord, Node, Observation
+from emv_ros.retrieval.search import Searcher
+from emv_ros.timeline import Interval
+
+DEFAULT_LIMIT = 100
+DEFAULT_PICTURES = 3
+DEFAULT_OBSERVATIONS = 20
+NOT_YET = ('entities are not associated in this version: things are told apart by what their '
+           'source calls them')
+
+
+def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a look-up that tells its errors in the response."""
+    @wraps(method)
+    def call(self: Any, request: Any, response: Any) -> Any:
+        try:
+            method(self, request, response)
+            return response
+        except (RecordError, StoreError, NotFoundError, EmvError) as error:
+            refused = type(response)()
+            refused.message = str(error)
+            refused.status = {RecordError: refused.STATUS_INVALID_REQUEST,
+                              NotFoundError: refused.STATUS_NOT_FOUND}.get(
+                type(error), refused.STATUS_ERROR)
+            return refused
+    return call
+
+
+class Lookups:
+    """Answers typed requests from a memory; safe from several threads."""
+
+    def __init__(self, store: MemoryStore, searcher: Searcher) -> None:
+        self._store = store
+        self._searcher = searcher
+
+    @_answering
+    def search(self, request: Any, response: Any) -> None:
+        """Find by words and vectors."""
+        if not request.text.strip():
+            raise RecordError('there is no text to search for')
+        found = self._searcher.search(
+            request.text, conversions.window_from_ros(request), request.k or None)
+        for hit in found.hits:
+            if hit.kind == 'node':
+                response.nodes.append(self._node(self._store.get('node', hit.ref_id), hit.score))
+            else:
+                response.evidence.append(conversions.evidence_to_ros(EvidenceItem(
+                    id=shown_id(hit.kind, hit.ref_id), kind=hit.kind, robot=hit.robot,
+                    start_ns=hit.start_ns, end_ns=hit.end_ns, text=hit.text), hit.score))
+        is_ranked = any(hit.similarity is not None for hit in found.hits)
+        if found.hits:
+            response.method = response.METHOD_SIMILARITY if is_ranked else response.METHOD_LEXICAL
+        _done(response, len(found.hits), found.note or 'nothing fits')
+
+    @_answering
+    def events(self, request: Any, response: Any) -> None:
+        """List skill events."""
+        found = queries.skill_events(
+            self._store, conversions.window_from_ros(request), skill=request.skill,
+            status=conversions.statuses_from_ros(request.statuses), goal=request.goal,
+            text=request.text, page=Page(newest_first=request.newest_first))
+        response.total = len(found)
+        response.events = [conversions.event_to_ros(event) for event in _page(found, request)]
+        _done(response, len(found), 'no skill event fits')
+
+    @_answering
+    def episodes(self, request: Any, response: Any) -> None:
+        """List nodes of the tree, each before its children."""
+        found = [inner for node in self._episodes(request)
+                 for inner in self._with_children(node, request.depth)]
+        unique = list({node.id: node for node in found}.values())
+        response.total = len(unique)
+        response.nodes = [self._node(node) for node in _page(unique, request)]
+        _done(response, len(unique), 'no node of the tree fits')
+
+    @_answering
+    def biography(self, request: Any, response: Any) -> None:
+        """Tell observations by what their source calls one thing."""
+        if any(request.entity_ids):
+            response.status, response.message = response.STATUS_UNSUPPORTED, (
+                f'{NOT_YET}; ask by name')
+            return
+        found = queries.observations(
+            self._store, conversions.window_from_ros(request), name=request.name)
+        things: dict[tuple[str, str], list[Observation]] = {}
+        for item in found:
+            things.setdefault((item.robot, item.instance or item.name), []).append(item)
+        limit = request.max_observations or DEFAULT_OBSERVATIONS
+        response.total = len(things)
+        response.entities = [
+            conversions.biography_to_ros(key, items[0].name, items, limit)
+            for (_, key), items in _page(list(things.items()), request)]
+        _done(response, len(things), f'no observation fits; {NOT_YET}')
+        response.message = response.message or NOT_YET
+
+    @_answering
+    def images(self, request: Any, response: Any) -> None:
+        """Give the pictures of records."""
+        if not any(request.evidence_ids):
+            raise RecordError('no id is given')
+        reader = PictureReader(self._store, None, 0)
+        for text in filter(None, request.evidence_ids):
+            for image in self._pictures(reader, text)[:request.limit or DEFAULT_PICTURES]:
+                data = self._store.pictures.read(image.sha256, image.media_type)
+                if request.max_edge:
+                    data = scaled(data, image.media_type, request.max_edge)
+                response.images.append(conversions.picture_to_ros(image, data))
+                response.image_ids.append(shown_id('image', image.id))
+                response.evidence_ids.append(text)
+        _done(response, len(response.images), 'no picture was stored with or near these records')
+
+    def _episodes(self, request: Any) -> list[Node]:
+        window = conversions.window_from_ros(request)
+        if any(request.node_ids):
+            return [self._store.get(*_id(text, 'node')) for text in request.node_ids if text]
+        is_open = window.start_ns is None and window.end_ns is None
+        return queries.nodes(self._store, window, level=request.level or None,
+                             roots=not request.level and is_open)
+
+    def _with_children(self, node: Node, depth: int) -> list[Node]:
+        if not depth:
+            return [node]
+        return [node, *(inner for child in self._children(node)
+                        for inner in self._with_children(child, depth - 1))]
+
+    def _children(self, node: Node) -> list[Node]:
+        return sorted(queries.nodes(self._store, parent_id=node.id), key=lambda item: item.ordinal)
+
+    def _node(self, node: Node, score: float | None = None) -> Any:
+        return conversions.node_to_ros(
+            node, [child.id or 0 for child in self._children(node)], score)
+
+    def _pictures(self, reader: PictureReader, text: str) -> list[ImageRecord]:
+        kind, ref_id = _id(text)
+        record = self._store.get(kind, ref_id)
+        if isinstance(record, ImageRecord):
+            return [record]
+        if kind == 'scene' and record.image_id is not None:
+            return [self._store.get('image', record.image_id)]
+        start_ns = record.start_ns if isinstance(record, Node) else record.stamp_ns
+        end_ns = getattr(record, 'end_ns', None) or start_ns
+        return reader.pictures_of(Interval(start_ns, max(start_ns, end_ns)), record.robot, Window())
+
+
+def _id(text: str, kind: str = '') -> tuple[str, int]:
+    found = parse_id(text)
+    if found is None or kind and found[0] != kind:
+        raise RecordError(f'{text!r} is no id{f" of a {kind}" if kind else ""}')
+    return found
+
+
+def _page(found: list[Any], request: Any) -> list[Any]:
+    return found[request.offset:][:request.limit or DEFAULT_LIMIT]
+
+
+def _done(response: Any, count: int, otherwise: str) -> None:
+    response.status = response.STATUS_OK if count else response.STATUS_NOT_FOUND
+    if not count:
+        response.message = otherwise
