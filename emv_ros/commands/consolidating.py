@@ -1,0 +1,89 @@
+"""`emv consolidate`: what was recorded finds its place in the tree, and texts get their vectors."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from emv_ros.commands.context import Context
+from emv_ros.commands.output import Progress, amount, tell, write, write_json
+from emv_ros.errors import ModelError
+
+if TYPE_CHECKING:
+    from emv_ros.agent.models import ModelClient
+    from emv_ros.memory.store import MemoryStore
+    from emv_ros.tree.consolidate import ConsolidationReport
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    parser.add_argument('--no-model', action='store_true',
+                        help='summaries by calendar and template; a later run with a model '
+                             'writes them anew')
+    parser.add_argument('--no-vectors', action='store_true', help='make no text vectors')
+
+
+def run(args: argparse.Namespace, context: Context) -> int:
+    """Consolidate; may be interrupted at any time, and goes on from there when run again."""
+    from emv_ros.tree.consolidate import consolidate
+
+    with context.open() as store:
+        with Progress('consolidating') as progress:
+            report = consolidate(
+                store, context.settings, robot=context.robot or None,
+                zone=context.settings.memory.time_zone or None,
+                model=None if args.no_model else _model(context, store),
+                now_ns=context.now_ns(), progress=progress.count)
+        vectors = 0 if args.no_vectors else _vectors(context, store)
+    if context.as_json:
+        write_json({**asdict(report), 'vectors': vectors})
+    else:
+        _write(report, vectors)
+    return 0
+
+
+def _model(context: Context, store: MemoryStore) -> ModelClient | None:
+    from emv_ros.agent.models import ModelClient
+
+    if not context.settings.tree.use_model:
+        return None
+    client = ModelClient(context.settings.model, on_call=store.log_call)
+    why = client.why_unavailable('summary')
+    if why:
+        tell(f'note: summaries by calendar, since {why}')
+        return None
+    return client
+
+
+def _vectors(context: Context, store: MemoryStore) -> int:
+    """Give each text that has none its vector, and return how many got one."""
+    from emv_ros.retrieval.embedders import make_embedder
+    from emv_ros.retrieval.index import count_missing, embed_missing
+
+    try:
+        embedder = make_embedder(context.settings.retrieval)
+        if embedder is None:
+            return 0
+        with store.reading() as session:
+            total = count_missing(session, embedder)
+        done = 0
+        with Progress('text vectors') as progress:
+            while made := embed_missing(store, embedder, limit=64):
+                done += made
+                progress.count(done, total)
+        return done
+    except ModelError as error:
+        tell(f'note: no text vectors: {error}')
+        return 0
+
+
+def _write(report: ConsolidationReport, vectors: int) -> None:
+    write(f'{amount(report.events)} events, {amount(report.goals)} goals and '
+          f'{amount(report.summaries)} summaries made or changed in {report.duration_s:.1f} s')
+    if report.model_calls:
+        write(f'{amount(report.model_calls)} model calls, {amount(report.prompt_tokens)} + '
+              f'{amount(report.completion_tokens)} tokens; {amount(report.fallbacks)} summaries '
+              'without the model after all')
+    if vectors:
+        write(f'{amount(vectors)} texts got their vectors')

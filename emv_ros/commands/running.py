@@ -1,0 +1,53 @@
+"""`emv run`: all nodes of the memory in this process, until a signal comes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from importlib import import_module
+import json
+from typing import Any
+
+from emv_ros.commands.context import Context
+from emv_ros.errors import EmvError
+from emv_ros.settings import Settings, walk
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    parser.add_argument('ros_args', nargs=argparse.REMAINDER, metavar='-- ROS_ARGS',
+                        help='arguments for ROS, as --ros-args -r image:=camera/image_raw')
+
+
+def run(args: argparse.Namespace, context: Context) -> int:
+    """Start the nodes with the settings as their parameters, and wait for their end."""
+    try:
+        for module in ('rclpy', 'emv_ros.msg', 'emv_ros.srv', 'emv_ros.action'):
+            import_module(module)
+    except (ImportError, OSError) as error:
+        raise EmvError(
+            f'the nodes need ROS 2 and the built interfaces ({error}): install the package with '
+            'pip, or build it with colcon and source install/setup.bash') from error
+    from emv_ros.nodes.memory import main
+
+    settings = context.settings
+    folder = str(settings.folder.absolute())
+    settings = replace(settings, memory=replace(settings.memory, folder=folder))
+    further = [word for word in args.ros_args if word != '--']
+    return int(main([*parameters(settings), *further]))
+
+
+def parameters(settings: Settings) -> list[str]:
+    """Return ROS arguments that set each parameter which differs from its default."""
+    words: list[str] = []
+    for name, item in walk():
+        value = _value(settings, name)
+        if value != item.default:
+            # JSON is YAML, which ROS reads parameters as: a quoted '1' stays a text.
+            words += ['-p', f'{name}:={json.dumps(value)}']
+    return ['--ros-args', *words, '--'] if words else []
+
+
+def _value(settings: Settings, name: str) -> Any:
+    area, _, key = name.partition('.')
+    return getattr(getattr(settings, area), key)

@@ -1,0 +1,134 @@
+"""Checks of a memory on disk: whole, of a known schema, its pictures there, its text index in step.
+
+It reads the SQLite file directly, so that it can speak of a damaged, older or newer one as well; it
+mends nothing and migrates nothing. A memory on a database server is that server's to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import sqlite3
+
+from emv_ros.memory.migrate import SCHEMA_VERSION
+from emv_ros.memory.pictures import PictureFolder
+
+BUSY_S = 10.0
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: `state` 'ok', 'note' (works, but not all of it) or 'wrong', and how to mend it."""
+
+    name: str
+    state: str
+    detail: str
+    mend: str = ''
+
+
+def check_folder(folder: Path, free_bytes_wanted: int = 100_000_000) -> Iterator[Finding]:
+    """Check that the folder, or the one that it would be made in, can be written and has room."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        yield Finding('folder', 'wrong', f'{place} is a file', 'name another folder with --memory')
+        return
+    told = str(folder) if place == folder else f'{folder} is not there yet'
+    if os.access(place, os.W_OK | os.X_OK):
+        yield Finding('folder', 'ok', f'{told}, {place} can be written')
+    else:
+        yield Finding('folder', 'wrong', f'{place} cannot be written by this user',
+                      'change its owner or name another folder with --memory')
+    stat = os.statvfs(place)
+    free = stat.f_bavail * stat.f_frsize
+    state = 'ok' if free >= free_bytes_wanted else 'wrong'
+    yield Finding('disk', state, f'{free / 1e9:.1f} GB free',
+                  '' if state == 'ok' else 'make room: on a full disk nothing is recorded')
+
+
+def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
+    """Check the file and, as far as it can be read, what stands in it."""
+    try:
+        with closing(sqlite3.connect(f'{file.resolve().as_uri()}?mode=ro', uri=True,
+                                     timeout=BUSY_S)) as connection:
+            yield from _checked(connection, pictures)
+    except sqlite3.Error as error:
+        yield Finding(
+            'database', 'wrong', f'{file} cannot be read: {error}',
+            f'keep a copy, then try: sqlite3 {file} ".recover" | sqlite3 memory-recovered.db')
+
+
+def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:
+    said = [row[0] for row in connection.execute('PRAGMA quick_check(5)')]
+    if said == ['ok']:
+        yield Finding('database', 'ok', 'every page is whole')
+    else:
+        yield Finding('database', 'wrong', '; '.join(said),
+                      'keep a copy of the folder, then recover it with the sqlite3 program')
+    tables = {row[0] for row in connection.execute('SELECT name FROM sqlite_master')}
+    schema = _schema(connection, tables)
+    yield schema
+    if schema.state == 'wrong' or 'image' not in tables:
+        return
+    yield from _pictures(connection, pictures)
+    if 'document_text' in tables:
+        yield _text_index(connection)
+
+
+def _schema(connection: sqlite3.Connection, tables: set[str]) -> Finding:
+    if 'alembic_version' not in tables:
+        return Finding('schema', 'wrong', 'this database is no emv_ros memory',
+                       'name another folder with --memory')
+    row = connection.execute('SELECT version_num FROM alembic_version').fetchone()
+    version = str(row[0]) if row else 'none'
+    if version == SCHEMA_VERSION:
+        return Finding('schema', 'ok', f'version {version}')
+    if version < SCHEMA_VERSION:
+        return Finding('schema', 'note', f'version {version}, this emv_ros has {SCHEMA_VERSION}',
+                       'it is brought up to date when the memory is next opened')
+    return Finding('schema', 'wrong', f'version {version} is newer than {SCHEMA_VERSION}',
+                   'update emv_ros')
+
+
+def _pictures(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:
+    rows = connection.execute(
+        'SELECT DISTINCT sha256, media_type, size_bytes FROM image').fetchall()
+    missing, short = [], []
+    for sha256, media_type, size_bytes in rows:
+        path = pictures.path(sha256, media_type)
+        if not path.is_file():
+            missing.append(path.name)
+        elif size_bytes and path.stat().st_size != size_bytes:
+            short.append(path.name)
+    for names, told in ((missing, 'missing'), (short, 'of another size than recorded')):
+        if names:
+            shown = ', '.join(names[:SHOWN]) + (', …' if len(names) > SHOWN else '')
+            yield Finding('pictures', 'wrong', f'{len(names)} of {len(rows)} are {told}: {shown}',
+                          f'bring the files back into {pictures.folder} from a copy')
+    known = {pictures.path(sha256, media_type) for sha256, media_type, _ in rows}
+    extra = sum(path not in known for path in pictures)
+    if extra:
+        yield Finding('picture files', 'note', f'{extra} belong to no record',
+                      'left by an interrupted write; they do no harm')
+    if not missing and not short:
+        yield Finding('pictures', 'ok', f'all {len(rows)} files are there')
+
+
+def _text_index(connection: sqlite3.Connection) -> Finding:
+    """Compare the full-text index with the documents, by number and by what each lacks."""
+    documents = connection.execute('SELECT count(*) FROM document').fetchone()[0]
+    unindexed, orphaned = (connection.execute(query).fetchone()[0] for query in (
+        'SELECT count(*) FROM document WHERE id NOT IN (SELECT id FROM document_text_docsize)',
+        'SELECT count(*) FROM document_text_docsize WHERE id NOT IN (SELECT id FROM document)'))
+    if unindexed or orphaned:
+        return Finding(
+            'text index', 'wrong',
+            f'{unindexed} of {documents} texts are not in it, {orphaned} entries have no text',
+            'close everything that writes, then: sqlite3 memory.db '
+            "\"INSERT INTO document_text(document_text) VALUES('rebuild')\"")
+    return Finding('text index', 'ok', f'all {documents} texts are in it')
