@@ -6,6 +6,7 @@ unless it lasts longer than `event_gap_s`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,8 +33,22 @@ class RawStamp:
 def raw_drafts(session: Session, robot_id: int, span: Interval, drafts: Sequence[Draft],
                gap_ns: int) -> list[Draft]:
     """Return the events of raw records in the parts of the span that the drafts leave free."""
-    return [draft for gap in free_gaps(span, drafts)
-            for draft in group_raw(_stamps(session, robot_id, gap), _skill_spans(drafts), gap_ns)]
+    skills = sorted(((draft.start_ns, draft.end_ns) for draft in drafts
+                     if draft.name or draft.annotation), key=lambda skill: skill[1])
+    found: list[Draft] = []
+    for gap in free_gaps(span, drafts):
+        near = _near(gap, skills, gap_ns)
+        if near and gap.end_ns - gap.start_ns < gap_ns:
+            continue  # the pause between two skills: not worth a look
+        found.extend(group_raw(_stamps(session, robot_id, gap), near, gap_ns))
+    return found
+
+
+def _near(gap: Interval, skills: Sequence[tuple[int, int]], gap_ns: int) -> list[Interval]:
+    """Return the spans of skills that end before a gap or begin after it, but not long."""
+    first = bisect_left(skills, gap.start_ns - gap_ns, key=lambda skill: skill[1])
+    return [Interval(start_ns, end_ns) for start_ns, end_ns in skills[first:]
+            if start_ns <= gap.end_ns + gap_ns]
 
 
 def free_gaps(span: Interval, drafts: Iterable[Draft]) -> Iterator[Interval]:
@@ -77,10 +92,6 @@ def _raw_order(item: tuple[str, int]) -> tuple[int, str]:
     return next(rank for rank, kind in enumerate(kinds) if item[0].startswith(kind)), item[0]
 
 
-def _skill_spans(drafts: Sequence[Draft]) -> list[Interval]:
-    return [draft.span for draft in drafts if draft.name or draft.annotation]
-
-
 def _stamps(session: Session, robot_id: int, gap: Interval) -> list[RawStamp]:
     found: list[RawStamp] = []
     image = schema.ImageRow
@@ -90,6 +101,10 @@ def _stamps(session: Session, robot_id: int, gap: Interval) -> list[RawStamp]:
                                          table.stamp_ns < gap.end_ns)))
     rows = session.execute(select(image.stamp_ns, image.camera, image.is_depth).where(
         image.robot_id == robot_id, image.stamp_ns >= gap.start_ns, image.stamp_ns < gap.end_ns))
-    found.extend(RawStamp(stamp_ns, f'{"depth " if is_depth else ""}pictures of camera {camera}')
+    found.extend(RawStamp(stamp_ns, f'{"depth " if is_depth else ""}pictures of {_camera(camera)}')
                  for stamp_ns, camera, is_depth in rows)
     return sorted(found)
+
+
+def _camera(name: str) -> str:
+    return name if 'camera' in name.lower() else f'camera {name}'.strip()

@@ -13,10 +13,12 @@ from typing import Any
 from sqlalchemy import delete, insert, select, tuple_
 
 from emv_ros.memory import schema
-from emv_ros.memory.rows import row_of
+from emv_ros.memory.documents import text_of
+from emv_ros.memory.rows import record_of, row_of
 from emv_ros.memory.store import NodeWriter
 from emv_ros.records import Node
 from emv_ros.tree.drafts import Draft
+from emv_ros.tree.levels import EVENT
 from emv_ros.tree.stretch import chunks
 
 # The columns of a node that are derived from its records.
@@ -77,11 +79,10 @@ class Reconciler:
         self._remove([node.id for node in gone])
         done.bereft -= {node.id for node in gone}
         for draft in everyone:
-            row = rows[id(draft)]
-            if row.id in done.changed:
-                self.writer.store.put_document(self.session, 'node', row)
-                done.goals += draft.level > 2
-                done.events += draft.level == 2
+            if rows[id(draft)].id in done.changed:
+                done.goals += draft.level > EVENT
+                done.events += draft.level == EVENT
+        self._put_documents([row for row in rows.values() if row.id in done.changed])
         done.top = [rows[id(draft)] for draft in drafts]
         return done
 
@@ -159,6 +160,20 @@ class Reconciler:
             self.session.execute(insert(row), [
                 {'kind': kind, 'ref_id': ref_id, 'node_id': node_id}
                 for kind, ref_id, node_id in part_of])
+
+    def _put_documents(self, rows: Sequence[schema.NodeRow]) -> None:
+        """Renew the searchable texts; those of new nodes at once."""
+        fresh = []
+        for row in rows:
+            if row.id in self.nodes:
+                self.writer.store.put_document(self.session, 'node', row)
+            else:
+                fresh.append({
+                    'kind': 'node', 'ref_id': row.id, 'robot_id': row.robot_id,
+                    'start_ns': row.start_ns, 'end_ns': row.end_ns,
+                    'text': text_of(record_of('node', row, ''))})
+        if fresh:
+            self.session.execute(insert(schema.DocumentRow), fresh)
 
     def _remove(self, node_ids: Sequence[int]) -> None:
         document, node = schema.DocumentRow, schema.NodeRow

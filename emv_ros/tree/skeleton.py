@@ -21,6 +21,7 @@ from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, local_date
 from emv_ros.tree.levels import (
     DAY, EPISODE, GOAL, LIFE, TOP_GROUP, Path, common, level_of, name_of, path_named, path_of)
+from emv_ros.tree.stretch import chunks
 from emv_ros.tree.texts import headline
 from emv_ros.tree.upper_texts import Item, group_text, period_text
 
@@ -40,12 +41,19 @@ class Skeleton:
         self.settings = settings
         self.touched: set[int] = set()
         self.written = 0
+        self._held: list[schema.NodeRow] = []  # a session forgets rows that nobody holds
 
     # Reading
 
     def get(self, node_id: int) -> schema.NodeRow | None:
         """Return the row of a node, or None where it is gone."""
         return self.session.get(schema.NodeRow, node_id)
+
+    def fetch(self, node_ids: Sequence[int]) -> None:
+        """Load nodes at once that `get` will be asked for."""
+        for part in chunks(node_ids):
+            self._held = [*self._held, *self.session.scalars(
+                select(schema.NodeRow).where(schema.NodeRow.id.in_(part)))]
 
     def children(self, node_id: int) -> list[schema.NodeRow]:
         """Return the children of a node in order of time."""
@@ -219,16 +227,18 @@ class Skeleton:
         if node.level > DAY:
             return period_text([(child.level, child.start_ns, child.end_ns, child.summary)
                                 for child in children], self.zone, limit)
-        return group_text(self._items(children), node.level == DAY, self.zone, limit)
+        return group_text(self._items(children, node.level == EPISODE), node.level == DAY,
+                          self.zone, limit)
 
-    def _items(self, nodes: Sequence[schema.NodeRow]) -> list[Item]:
+    def _items(self, nodes: Sequence[schema.NodeRow], in_detail: bool) -> list[Item]:
         """Return the events and goals of groups, in order of time."""
         row = schema.NodeRow
         items: list[Item] = []
         groups: list[int] = []
         for node in nodes:
             if node.level <= GOAL:
-                items.append(_item(node))
+                said = headline(node.name, node.summary if in_detail or not node.name else '')
+                items.append(Item(node.start_ns, node.end_ns, node.name, node.status, said))
             else:
                 groups.append(node.id)
         while groups:
@@ -238,15 +248,11 @@ class Skeleton:
             groups = []
             for node_id, level, start_ns, end_ns, name, status, summary in found:
                 if level <= GOAL:
-                    items.append(Item(start_ns, end_ns, name, status, headline(name, summary)))
+                    items.append(Item(start_ns, end_ns, name, status,
+                                      headline(name, '' if name else summary)))
                 else:
                     groups.append(node_id)
         return sorted(items)
-
-
-def _item(node: schema.NodeRow) -> Item:
-    return Item(node.start_ns, node.end_ns, node.name, node.status,
-                headline(node.name, node.summary))
 
 
 def is_group(node: schema.NodeRow) -> bool:

@@ -17,6 +17,7 @@ from emv_ros.tree.drafts import Draft, has_known_start
 MAX_PARAMETERS = 4
 MAX_VALUE_CHARS = 80
 MAX_QUOTES = 6
+MAX_HEADLINE_CHARS = 90
 MAX_QUOTE_CHARS = 160
 SHORTEST_TOLD_NS = 50_000_000
 _SILENT_NAMES = {
@@ -62,7 +63,7 @@ def telling_parameters(run: SkillEvent) -> list[str]:
     for name, value in named_values(run.parameters):
         parts = name.lower().split('.')
         last = parts[-1].replace('_', '')
-        if last in _SILENT_NAMES or value.lower() == parts[-1] or value.startswith('<'):
+        if last in _SILENT_NAMES or value.lower() in parts or value.startswith('<'):
             continue
         if len(parts) > 2 or (len(parts) == 2 and not last.startswith(_TELLING_INNER)):
             continue
@@ -110,13 +111,14 @@ def words_of_observation(seen: Observation) -> str:
 
 
 def told_by(drafts: Iterable[Draft]) -> tuple[list[str], list[str]]:
-    """Return what was seen (without repeats) and what was said in drafts, in order of time."""
+    """Return what was seen (the latest scene first, without repeats) and what was said, in order of time."""
     records = sorted((record for draft in drafts for record in draft.records),
                      key=lambda record: (record.stamp_ns, record.id or 0))
-    scenes = [words_of_scene(record) for record in records if isinstance(record, Scene)]
+    scenes = [f'saw {seen}' for record in records
+              if isinstance(record, Scene) and (seen := words_of_scene(record))]
     things = [words_of_observation(record) for record in records if isinstance(record, Observation)]
     words = [words_of_speech(record) for record in records if isinstance(record, Utterance)]
-    return [*dict.fromkeys(text for text in (*reversed(scenes), *things) if text)], words
+    return list(dict.fromkeys((*reversed(scenes), *things))), words
 
 
 def event_text(draft: Draft, limit: int) -> str:
@@ -134,8 +136,7 @@ def event_text(draft: Draft, limit: int) -> str:
     elif annotation is not None:
         parts.append(annotation.text)
     if seen:
-        is_scene = any(isinstance(record, Scene) for record in draft.records)
-        parts.append(('saw ' if is_scene else '') + join_within(seen, limit // 2, '; '))
+        parts.append(join_within(seen, limit // 2, '; '))
     parts.extend(_some(words))
     return clip('; '.join(parts), limit)
 
@@ -156,7 +157,7 @@ def goal_text(draft: Draft, limit: int) -> str:
     more_seen = [text for part in below if part.run for text in told_by([part])[0]]
     tail = [*_some([*words, *more_words])]
     if seen or more_seen:
-        tail.append('saw ' + join_within(dict.fromkeys((*seen, *more_seen)), limit // 4, '; '))
+        tail.append(join_within(dict.fromkeys((*seen, *more_seen)), limit // 4, '; '))
     ending = clip('; '.join(tail), limit // 2)
     room = max(40, limit - len(head) - len(ending) - 4)
     parts = join_within(tally((child.name, child.status, headline(child.name, child.summary))
@@ -165,8 +166,13 @@ def goal_text(draft: Draft, limit: int) -> str:
 
 
 def headline(name: str, summary: str) -> str:
-    """Return what a node is called in the text of the node above it."""
-    return clip(name or summary, 90)
+    """Return what a node is called in the text of the node above it: its name with its telling parameters."""
+    if not name:
+        return clip(summary, MAX_HEADLINE_CHARS)
+    if not summary.startswith(f'{name} ('):
+        return clip(name, MAX_HEADLINE_CHARS)
+    end = summary.find(')', len(name))
+    return clip(summary[:end + 1], MAX_HEADLINE_CHARS) if end > 0 else name
 
 
 def tally(items: Iterable[tuple[str, str, str]]) -> Iterator[str]:

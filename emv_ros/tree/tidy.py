@@ -24,6 +24,8 @@ from emv_ros.tree.partition import Part, evenly, line_of, partition
 from emv_ros.tree.skeleton import Skeleton
 from emv_ros.tree.summaries import SummaryWriter, Written
 
+# So many loose nodes are grouped in one transaction, so that it holds the writers for a short time only.
+LONGEST_RUN = 320
 # Marks an event or goal that was looked at and stays by itself, in its `prompt_version`.
 ALONE = {'model': 'alone', 'rule': 'alone', 'calendar': 'alone for now'}
 
@@ -126,11 +128,12 @@ class Tidy:
             return  # the day itself is their group
         run: list[NodeRow] = []
         for child in (*children, None):
-            if child is not None and self._is_loose(child):
-                run.append(child)
-            elif run:
+            is_loose = child is not None and self._is_loose(child)
+            if run and (not is_loose or len(run) >= LONGEST_RUN):
                 self._regroup_run(holder, run)
                 run = []
+            if child is not None and is_loose:
+                run.append(child)
 
     def _regroup_run(self, holder: NodeRow, run: Sequence[NodeRow]) -> None:
         pieces = [(child,) if child.level <= GOAL else tuple(self._children(child.id))
@@ -156,6 +159,7 @@ class Tidy:
             skeleton = Skeleton(writer, self.robot, self.zone, self.settings)
             holder = skeleton.get(holder_id)
             groups = [child for child in run if child.level == EPISODE]
+            skeleton.fetch([node.id for node in items])
             if holder is None or not self._still(skeleton, holder_id, groups, items):
                 return
             spare = {group.id for group in groups}
