@@ -1,7 +1,7 @@
-"""Language models: pull weights, call a model within our own limits, read code and JSON out of replies.
+"""Language models: pull weights, call a model within our limits, read its replies.
 
-`client` is what the rest of the project calls; `embedded` runs the default model in this process; `weights` brings
-its file; `replies` takes code and JSON from what a model wrote.
+`client` is what the rest of the project calls; `embedded` runs the default model in this process;
+`weights` brings its file; `replies` takes code and JSON from what a model wrote.
 """
 
 from emv_ros.agent.models.client import ModelClient, Reply

@@ -1,9 +1,10 @@
-"""The one way to a language model: every call within our own deadline, cancellable, retried, counted.
+"""The one way to a language model: each call within our deadline, cancellable, retried, counted.
 
-The provider's call runs in a thread of its own that is abandoned at the deadline or on cancel, because some providers
-ignore the limits they are given. Passing failures are tried again, never longer than the settings allow. The key is
-read from the environment at the call and scrubbed from every message. Only the model that the settings name is asked;
-keys and servers that happen to lie about on the machine are not used. Not here: prompts, and what a reply means.
+The provider's call runs in a thread of its own that is abandoned at the deadline or on cancel,
+because some providers ignore the limits they are given. Passing failures are tried again, never
+longer than the settings allow. The key is read from the environment at the call and scrubbed from
+every message. Only the model that the settings name is asked; keys and servers that happen to lie
+about on the machine are not used. Not here: prompts, and what a reply means.
 """
 
 from __future__ import annotations
@@ -18,25 +19,21 @@ import threading
 import time
 from typing import Any
 
-from emv_ros.agent.models import embedded, failures, weights
-from emv_ros.errors import (
-    EmvError, ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError,
-    ModelUnavailableError)
+from emv_ros.agent.models import calls, embedded, failures, weights
+from emv_ros.agent.models.calls import Call, Limits
+from emv_ros.errors import EmvError, ModelError, ModelReplyError, ModelUnavailableError
 from emv_ros.records import ModelCall
 from emv_ros.settings import ModelSettings
 
-# How often a waiting caller looks whether it was canceled.
-POLL_S = 0.05
+# The wait after the first passing failure; it doubles.
 FIRST_WAIT_S = 0.5
-# Calls that outlived their deadline and still hang in a provider; past this no new one is begun.
-MAX_ABANDONED = 16
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's reply. `cost` in US dollars, 0 where unknown; `truncated`: it ran into `max_tokens`."""
+    """A model's reply; `cost` in US dollars (0: unknown), `truncated`: it hit `max_tokens`."""
 
     text: str
     prompt_tokens: int
@@ -47,40 +44,10 @@ class Reply:
     truncated: bool = False
 
 
-@dataclass(frozen=True)
-class _Limits:
-    """When a call must be over (monotonic s) and who may stop it."""
-
-    ends: float
-    seconds: float
-    cancel: threading.Event | None
-
-    @property
-    def left_s(self) -> float:
-        return self.ends - time.monotonic()
-
-    def check(self, model: str) -> None:
-        if self.cancel is not None and self.cancel.is_set():
-            raise ModelCanceledError(f'{model}: canceled')
-        if self.left_s <= 0:
-            raise ModelTimeoutError(f'{model}: no answer within {self.seconds:g} s')
-
-    def wait(self, seconds: float, done: threading.Event, model: str) -> None:
-        """Wait for `done`, at most `seconds`; raises on cancel and at the deadline."""
-        until = time.monotonic() + seconds
-        while not done.is_set():
-            self.check(model)
-            pause = min(POLL_S, until - time.monotonic(), self.left_s)
-            if until <= time.monotonic():
-                return
-            done.wait(max(pause, 0.001))
-
-
 class ModelClient:
     """Calls the models that the settings name, for the purposes 'agent', 'summary' and 'vision'."""
 
     _litellm_lock = threading.Lock()
-    _abandoned: set[threading.Thread] = set()
 
     def __init__(self, settings: ModelSettings,
                  on_call: Callable[[ModelCall], None] | None = None) -> None:
@@ -132,12 +99,14 @@ class ModelClient:
                  cancel: threading.Event | None = None, images: Sequence[bytes] = ()) -> Reply:
         """Ask the model and return its reply.
 
-        `schema` is a JSON schema for the reply, where the provider keeps to one; `grammar` (GBNF) counts for the
-        embedded model only. `deadline_s` covers everything, retries and loading included (default: the settings').
-        `images` (PNG, JPEG, WebP files) go with the last message.
+        `schema` is a JSON schema for the reply, where the provider keeps to one; `grammar` (GBNF)
+        counts for the embedded model only. `deadline_s` covers everything, retries and loading
+        included (default: the settings'). `images` (PNG, JPEG, WebP files) go with the last
+        message.
 
-        Raises ModelUnavailableError (none set, no weights, no key, no server, or failing again and again),
-        ModelTimeoutError, ModelCanceledError, ModelReplyError (nothing in it), ModelError (refused).
+        Raises ModelUnavailableError (none set, no weights, no key, no server, or failing again and
+        again), ModelTimeoutError, ModelCanceledError, ModelReplyError (nothing in it), ModelError
+        (refused).
         """
         model = self.name(purpose)
         reason = self.why_unavailable(purpose)
@@ -146,7 +115,7 @@ class ModelClient:
         if images and model == embedded.NAME:
             raise ModelError(f'{model} cannot look at pictures; set model.vision_model')
         seconds = self._settings.deadline_s if deadline_s is None else deadline_s
-        limits = _Limits(time.monotonic() + seconds, seconds, cancel)
+        limits = Limits(time.monotonic() + seconds, seconds, cancel)
         limits.check(model)
         arguments = {
             'model': model, 'messages': _with_images(messages, images), 'max_tokens': max_tokens,
@@ -154,25 +123,32 @@ class ModelClient:
         return self._with_retries(purpose, arguments, limits)
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of `text`: exact for the embedded model (loads it), else an estimate."""
+        """Return the tokens of `text`: exact with the embedded model, else an estimate."""
         if self.name('agent') == embedded.NAME and self.available:
             return self._embedded().count_tokens(text)
         return -(-len(text.encode()) * 2 // 7)
 
-    def warm(self) -> threading.Thread:
-        """Begin to load what the first call would wait for, in the background; errors show in that call."""
-        thread = threading.Thread(target=self._warm, name='model-warm', daemon=True)
-        thread.start()
-        return thread
+    def warm(self) -> None:
+        """Load now (seconds) what the first call would wait for: litellm and the weights.
 
-    def _warm(self) -> None:
+        Loading the weights holds up every Python thread for a second or more, so a node does it
+        before it subscribes. Does nothing where the model is unavailable; raises ModelError where
+        loading fails.
+        """
         if self.available:
+            self._library()
+            if self.name('agent') == embedded.NAME:
+                self._embedded()
+
+    def _start_loading(self) -> None:
+        """Load the weights beside the import of litellm; an error shows in the call itself."""
+        def load() -> None:
             try:
-                self._library()
-                if self.name('agent') == embedded.NAME:
-                    self._embedded()
-            except EmvError as error:
-                logger.warning('cannot load the model ahead of its use: %s', error)
+                self._embedded()
+            except ModelError as error:
+                logger.debug('loading ahead failed: %s', error)
+        if not embedded.is_loaded():
+            threading.Thread(target=load, name='model-load', daemon=True).start()
 
     @property
     def _folder(self) -> Any:
@@ -185,7 +161,7 @@ class ModelClient:
         return embedded.shared(path, self._settings.context_tokens, self._settings.threads)
 
     def _library(self) -> Any:
-        """Import litellm (seconds) without its look-ups, and register the embedded model with it."""
+        """Import litellm (seconds) without its look-ups; register the embedded model."""
         with self._litellm_lock:
             if self._litellm is None:
                 os.environ['LITELLM_LOCAL_MODEL_COST_MAP'] = 'True'  # else a price list online
@@ -209,7 +185,7 @@ class ModelClient:
         # Never empty: litellm would go and look for a key of its own in the environment.
         return (os.environ.get(variable) if variable else '') or 'none'
 
-    def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: _Limits) -> Reply:
+    def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: Limits) -> Reply:
         for attempt in range(self._settings.retries + 1):
             try:
                 return self._attempt(purpose, arguments, limits)
@@ -221,15 +197,18 @@ class ModelClient:
                     tries = f'{attempt + 1} tries' if attempt else 'one try'
                     raise ModelUnavailableError(f'{error} (given up after {tries})') from error
                 logger.info('%s; trying again in %.1f s', error, wait_s)
-            limits.wait(wait_s, threading.Event(), arguments['model'])
+            limits.wait(arguments['model'], threading.Event(), wait_s)
         raise AssertionError('unreachable')
 
-    def _attempt(self, purpose: str, arguments: dict[str, Any], limits: _Limits) -> Reply:
+    def _attempt(self, purpose: str, arguments: dict[str, Any], limits: Limits) -> Reply:
         """Make one call and record it."""
         model, began, stamp_ns = arguments['model'], time.monotonic(), time.time_ns()
         reply, failure = None, None
         try:
-            reply = self._reply(self._raw(arguments, limits), model, began)
+            response = calls.run(
+                lambda call: self._raw(arguments, limits, call), model, limits,
+                listens=model == embedded.NAME)
+            reply = self._reply(response, model, began)
             return reply
         except ModelError as error:
             failure = error
@@ -252,43 +231,23 @@ class ModelClient:
         except EmvError as error:  # the log of calls must not cost the reply
             logger.error('cannot record a call to %s: %s', call.model, error)
 
-    def _raw(self, arguments: dict[str, Any], limits: _Limits) -> Any:
-        """Run the provider's call in a thread; leave it behind at the deadline or on cancel."""
-        model = arguments['model']
-        hanging = {thread for thread in self._abandoned if thread.is_alive()}
-        self._abandoned.intersection_update(hanging)
-        if len(hanging) >= MAX_ABANDONED:
-            raise ModelUnavailableError(f'{model}: {len(hanging)} earlier calls still hang')
-        done, call, outcome = threading.Event(), embedded.Call(), _Outcome()
-        thread = threading.Thread(
-            target=self._run, args=(arguments, limits, call, outcome, done),
-            name='model-call', daemon=True)
-        thread.start()
-        try:
-            limits.wait(limits.left_s + 1, done, model)
-        except ModelError:
-            call.given_up.set()
-            self._abandoned.add(thread)
-            raise
-        if outcome.error is not None:
-            raise outcome.error
-        return outcome.response
-
-    def _run(self, arguments: dict[str, Any], limits: _Limits, call: embedded.Call,
-             outcome: _Outcome, done: threading.Event) -> None:
-        embedded.current_call.set(call)
+    def _raw(self, arguments: dict[str, Any], limits: Limits, call: Call) -> Any:
+        """Make the provider's call, in the call's own thread; raises nothing but ModelError."""
         key = self._key()
+        if arguments['model'] == embedded.NAME:
+            self._start_loading()
         try:
             library = self._library()
             if call.given_up.is_set():
-                return
-            outcome.response = library.completion(
+                return None
+            response = library.completion(
                 **arguments, api_base=self._settings.api_base or None, api_key=key,
                 timeout=max(limits.left_s, 0.1), num_retries=0, max_retries=0, drop_params=True)
         except Exception as error:  # whatever a provider's library throws becomes ours here
-            outcome.error = call.error or failures.translated(error, arguments['model'], key)
-        finally:
-            done.set()
+            raise call.error or failures.translated(error, arguments['model'], key) from error
+        if call.error is not None:
+            raise call.error
+        return response
 
     def _reply(self, response: Any, model: str, began: float) -> Reply:
         try:
@@ -306,14 +265,6 @@ class ModelClient:
             completion_tokens=int(getattr(usage, 'completion_tokens', 0) or 0),
             cost=float(hidden.get('response_cost') or 0.0),
             truncated=choice.finish_reason == 'length')
-
-
-@dataclass
-class _Outcome:
-    """What came of a call in its thread."""
-
-    response: Any = None
-    error: ModelError | None = None
 
 
 def _options(model: str, stop: tuple[str, ...], schema: dict[str, Any] | None,

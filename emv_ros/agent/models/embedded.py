@@ -1,16 +1,15 @@
-"""The default model, run in this process by llama.cpp (`xllamacpp`), as the litellm provider `embedded/…`.
+"""The default model, run in this process by llama.cpp, as litellm provider `embedded/…`.
 
-One model a process, loaded at the first call. Calls take turns, oldest prompt prefix kept: what a prompt shares with
-the one before it is not computed again. A call that its caller gave up stops at the next batch of prompt tokens or
-the next token written. llama.cpp opens a port on loopback beside the in-process calls; it is closed to others by a
-random key and serves here only to count tokens. It is not for pictures, and it streams to nobody but this module.
+One model a process, loaded at the first call. Calls take turns, oldest prompt prefix kept: what a
+prompt shares with the one before it is not computed again. A call that its caller gave up stops at
+the next batch of prompt tokens or the next token written. llama.cpp opens a port on loopback
+beside the in-process calls; it is closed to others by a random key and serves here only to count
+tokens. It is not for pictures, and it streams to nobody but this module.
 """
 
 from __future__ import annotations
 
-import atexit
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import http.client
 import json
 import logging
@@ -22,37 +21,25 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from emv_ros.errors import (
-    ModelCanceledError, ModelError, ModelReplyError, ModelUnavailableError)
+from emv_ros.agent.models.calls import Call, current_call
+from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelUnavailableError
 
 PROVIDER = 'embedded'
 NAME = 'embedded/qwen2.5-coder-1.5b'
-# Prompt tokens computed at once: a call can only be stopped between two such batches (64: under 2 s on one core).
-BATCH_TOKENS = 64
-# Memory that may hold the computed prompts of other purposes, so that two prefixes in turn stay cheap.
+# Prompt tokens computed at once: a call can only be stopped between two such batches (64: under 2
+# s on one core).
+BATCH_TOKENS = 32
+# Memory that may hold the computed prompts of other purposes, so that two prefixes in turn stay
+# cheap.
 PROMPT_CACHE_MB = 512
 SEED = 7
-# Longest wait at interpreter exit for a call that was told to stop.
-EXIT_WAIT_S = 5.0
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class Call:
-    """What one call carries past litellm: the order to stop inwards, our own error outwards."""
-
-    given_up: threading.Event = field(default_factory=threading.Event)
-    error: ModelError | None = None
-
-
-# The call under way in this thread; litellm copies and logs its keyword arguments, so it does not travel there.
-current_call: ContextVar[Call | None] = ContextVar('current_call', default=None)
-
-
 @dataclass(frozen=True)
 class Completion:
-    """What the model wrote. `cached_tokens` of the prompt were known already; speeds in tokens per second."""
+    """What the model wrote; speeds in tokens/s, `cached_tokens` of the prompt were known."""
 
     text: str
     prompt_tokens: int
@@ -77,12 +64,12 @@ class EmbeddedModel:
                 f'the embedded model needs the package xllamacpp: {error}') from error
         self._key = secrets.token_urlsafe(24)
         self._turn = threading.Lock()
-        self._running: Call | None = None
         began = time.monotonic()
         try:
+            _read_through(weights)
             self._server = xllamacpp.Server(
                 _parameters(xllamacpp, weights, context_tokens, threads, self._key))
-        except (RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ModelUnavailableError(f'cannot load {weights}: {error}') from error
         self.context_tokens = context_tokens
         self.weights = weights
@@ -90,18 +77,17 @@ class EmbeddedModel:
         logger.info('loaded %s in %.1f s', weights.name, self.load_s)
 
     def complete(self, request: dict[str, Any], call: Call) -> Completion:
-        """Run one chat request (OpenAI's fields, and `grammar` in GBNF); stop when `call` is given up.
+        """Run a chat request (OpenAI's fields, `grammar` in GBNF) until `call` is given up.
 
-        Raises ModelCanceledError when it was given up, ModelError for a request that llama.cpp refuses.
+        Raises ModelCanceledError when it was given up, ModelError for a request that llama.cpp
+        refuses.
         """
         while not self._turn.acquire(timeout=0.05):
             if call.given_up.is_set():
                 raise ModelCanceledError(f'{NAME}: given up while another call was running')
         try:
-            self._running = call
             return self._stream(request, call)
         finally:
-            self._running = None
             self._turn.release()
 
     def _stream(self, request: dict[str, Any], call: Call) -> Completion:
@@ -125,17 +111,9 @@ class EmbeddedModel:
         finally:
             connection.close()
 
-    def stop(self) -> None:
-        """Give up the call under way and wait shortly for it, so that no thread is left inside llama.cpp."""
-        running = self._running
-        if running is not None:
-            running.given_up.set()
-        if self._turn.acquire(timeout=EXIT_WAIT_S):
-            self._turn.release()
-
 
 class _Chunks:
-    """Collects the pieces of one streamed reply; runs inside llama.cpp's callback, so it never raises."""
+    """Collects one streamed reply; runs in llama.cpp's callback, so it never raises."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -180,6 +158,14 @@ class _Chunks:
             completion_speed=float(self._timings.get('predicted_per_second') or 0.0))
 
 
+def _read_through(path: Path) -> None:
+    """Bring a file into the system's cache: llama.cpp holds up Python while it reads."""
+    buffer = bytearray(8 * 2**20)
+    with path.open('rb', buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+
+
 def _parameters(xllamacpp: Any, weights: Path, context_tokens: int, threads: int, key: str) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
@@ -190,6 +176,8 @@ def _parameters(xllamacpp: Any, weights: Path, context_tokens: int, threads: int
     params.cache_ram_mib = PROMPT_CACHE_MB
     params.fit_params = False  # it would shrink the context without a word
     params.warmup = False
+    # A second layout of the weights: no faster where it was measured, twice the load and memory.
+    params.no_extra_bufts = True
     params.ui = False
     params.offline = True
     params.verbosity = 0
@@ -199,7 +187,7 @@ def _parameters(xllamacpp: Any, weights: Path, context_tokens: int, threads: int
 
 
 def thread_count(wanted: int) -> int:
-    """Return the threads to use: as `wanted`, or half the cores of this process, at least one, where it is 0.
+    """Return the threads to use: `wanted`, or half this process's cores (at least 1) for 0.
 
     Not all cores: as soon as another process needs one of them, every thread waits for the slowest.
     """
@@ -208,6 +196,11 @@ def thread_count(wanted: int) -> int:
 
 _loading = threading.Lock()
 _loaded: EmbeddedModel | None = None
+
+
+def is_loaded() -> bool:
+    """Whether this process holds the model already."""
+    return _loaded is not None
 
 
 def shared(weights: Path, context_tokens: int, threads: int) -> EmbeddedModel:
@@ -219,10 +212,10 @@ def shared(weights: Path, context_tokens: int, threads: int) -> EmbeddedModel:
     with _loading:
         if _loaded is None:
             _loaded = EmbeddedModel(weights, context_tokens, thread_count(threads))
-            atexit.register(_loaded.stop)
         elif (_loaded.weights, _loaded.context_tokens) != (weights, context_tokens):
-            logger.warning('the embedded model is loaded already, with %d tokens of context from %s',
-                           _loaded.context_tokens, _loaded.weights)
+            logger.warning(
+                'the embedded model is loaded already, with %d tokens of context from %s',
+                _loaded.context_tokens, _loaded.weights)
         return _loaded
 
 
@@ -231,17 +224,19 @@ def provider(weights: Path, context_tokens: int, threads: int) -> Any:
     from litellm import CustomLLM
     from litellm.types.utils import Choices, Message, ModelResponse, Usage
 
-    class Provider(CustomLLM):
+    class Provider(CustomLLM):  # type: ignore[misc]
         def completion(self, model: str, messages: list[Any], *args: Any,
                        **kwargs: Any) -> ModelResponse:
-            call = current_call.get() or Call()
+            call = current_call.get()
             options = kwargs.get('optional_params') or {}
             try:
                 done = shared(weights, context_tokens, threads).complete(
-                    {'messages': messages, **_request_fields(options)}, call)
+                    {'messages': messages, **_request_fields(options)}, call or Call())
             except ModelError as error:
+                if call is None:
+                    raise
                 call.error = error  # litellm would wrap it beyond recognition
-                raise
+                return ModelResponse(model=model)
             return ModelResponse(
                 model=model,
                 choices=[Choices(finish_reason=done.finish_reason, index=0,

