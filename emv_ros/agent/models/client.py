@@ -96,7 +96,8 @@ class ModelClient:
     def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
                  stop: tuple[str, ...] = (), schema: dict[str, Any] | None = None,
                  grammar: str | None = None, deadline_s: float | None = None,
-                 cancel: threading.Event | None = None, images: Sequence[bytes] = ()) -> Reply:
+                 cancel: threading.Event | None = None, images: Sequence[bytes] = (),
+                 temperature: float = 0.0) -> Reply:
         """Ask the model and return its reply.
 
         `schema` is a JSON schema for the reply, where the provider keeps to one; `grammar` (GBNF)
@@ -119,7 +120,7 @@ class ModelClient:
         limits.check(model)
         arguments = {
             'model': model, 'messages': _with_images(messages, images), 'max_tokens': max_tokens,
-            **_options(model, stop, schema, grammar)}
+            **_options(model, stop, schema, grammar), 'temperature': temperature}
         return self._with_retries(purpose, arguments, limits)
 
     def count_tokens(self, text: str) -> int:
@@ -269,7 +270,7 @@ class ModelClient:
 
 def _options(model: str, stop: tuple[str, ...], schema: dict[str, Any] | None,
              grammar: str | None) -> dict[str, Any]:
-    options: dict[str, Any] = {'temperature': 0.0}
+    options: dict[str, Any] = {}
     if stop:
         options['stop'] = list(stop)
     if schema is not None:

@@ -1,0 +1,1 @@
+"""The console in which a model's code runs: sandbox, what it offers, the state of the tree."""

@@ -1,0 +1,151 @@
+"""The sandbox's own Python: thin classes and functions over the host's functions.
+
+Values that cross the border are plain dictionaries; here they become objects that print well. Nothing in here guards
+anything: all checks are the host's.
+"""
+
+PRELUDE = '''
+from datetime import datetime, date, time, timedelta
+import re
+from collections import Counter
+
+class Record:
+    def __init__(self, d):
+        self.id = d['id']
+        self.kind = d['kind']
+        self.robot = d['robot']
+        self.name = d['name']
+        self.skill = d['name']
+        self.object = d['name']
+        self.text = d['text']
+        self.status = d['status']
+        self.goal = d['goal']
+        self.speaker = d['speaker']
+        self.instance = d['instance']
+        self.place = d['place']
+        self.state = d['state']
+        self.parameters = d['parameters']
+        self.start = d['start']
+        self.end = d['end']
+        self.day = d['day']
+        self.time = d['time']
+        self.when = d['when']
+        self.duration = d['duration']
+        self.seconds = d['seconds']
+        self.count = d['count']
+        self.line = d['line']
+    def __str__(self):
+        return self.line
+    def __repr__(self):
+        return self.line
+
+class Node:
+    def __init__(self, d):
+        self.id = d['id']
+        self.kind = 'node'
+        self.level = d['level']
+        self.name = d['name']
+        self.status = d['status']
+        self.summary = d['summary']
+        self.text = d['summary']
+        self.start = d['start']
+        self.end = d['end']
+        self.day = d['day']
+        self.time = d['time']
+        self.when = d['when']
+        self.line = d['line']
+    def __str__(self):
+        return self.line
+    def __repr__(self):
+        return self.line
+    def expand(self, *which):
+        return [Node(d) for d in _expand(self.id, which)]
+    def collapse(self):
+        _collapse(self.id)
+    def collapse_all_but(self, *keep):
+        _collapse_all_but(self.id, [_id_of(k) for k in keep])
+    def search(self, text, k=5):
+        return [Node(d) for d in _search_node(self.id, text, k)]
+    def records(self):
+        return [Record(d) for d in _records(self.id)]
+
+def _id_of(x):
+    return x if isinstance(x, str) else x.id
+
+def _children(x):
+    if isinstance(x, Node):
+        return [Node(d) for d in _children_of(x.id)]
+    return x.children
+
+def _seq(x):
+    if isinstance(x, Node):
+        return [Node(d) for d in _children_of(x.id)]
+    return x
+
+def events(skill=None, status=None, goal=None, text=None, start=None, end=None, when=None, limit=None):
+    return [Record(d) for d in _events(skill, status, goal, text, start, end, when, limit)]
+
+def goals(text=None, status=None, start=None, end=None, when=None, limit=None):
+    return [Record(d) for d in _goals(text, status, start, end, when, limit)]
+
+def speech(text=None, speaker=None, start=None, end=None, when=None, limit=None):
+    return [Record(d) for d in _speech(text, speaker, start, end, when, limit)]
+
+def seen(name=None, start=None, end=None, when=None, instance=None, limit=None):
+    return [Record(d) for d in _seen(name, start, end, when, instance, limit)]
+
+def search(text, start=None, end=None, when=None, k=8):
+    found = [Record(d) for d in _search(text, start, end, when, k)]
+    for r in found:
+        print(r)
+    if not found:
+        print('search found nothing')
+    return found
+
+def days(when=None, start=None, end=None):
+    return [Node(d) for d in _days(when, start, end)]
+
+def around(when, minutes=10):
+    return [Record(d) for d in _around(when, minutes)]
+
+def before(record, k=1):
+    return [Record(d) for d in _beside(_id_of(record), -k)]
+
+def after(record, k=1):
+    return [Record(d) for d in _beside(_id_of(record), k)]
+
+def biography(entity):
+    return _biography(_id_of(entity))
+
+def look(what, question):
+    return _look(_id_of(what), question)
+
+def times(rows):
+    rows = list(rows)
+    shown = ', '.join([r.when for r in rows[:20]])
+    return shown + (f' and {len(rows) - 20} more' if len(rows) > 20 else '')
+
+def names(rows):
+    return ', '.join(list(dict.fromkeys([r.name for r in rows])))
+
+def total(rows):
+    return timedelta(seconds=sum([r.seconds for r in rows]))
+
+def _ids_of(x):
+    if isinstance(x, (list, tuple, set)):
+        return [i for y in x for i in _ids_of(y)]
+    if isinstance(x, (Node, Record)):
+        return [x.id]
+    return [str(x)]
+
+def answer(text, evidence=()):
+    _answer(str(text), _ids_of(evidence))
+
+def not_recorded(reason=''):
+    _not_recorded(str(reason))
+
+def now():
+    return _now
+
+memory = Node(_root)
+'''

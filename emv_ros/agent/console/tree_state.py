@@ -1,0 +1,112 @@
+"""The part of the history tree that is shown: which nodes are expanded, and its text under a budget.
+
+Nothing beyond the shown part is loaded: each look at children is one query. Where the text outgrows its budget, the
+node that was expanded longest ago is collapsed first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import tzinfo
+
+from emv_ros.records import Node
+from emv_ros.timeline import Interval
+from emv_ros.tree.view import TreeView
+
+from emv_ros.agent.console.rows import node_row, span_of
+
+MAX_CHILDREN = 40
+MAX_EXPANDED = 60
+SHOWN_CHARS = 160
+
+
+class TreeState:
+    """What is expanded in a view of the tree."""
+
+    def __init__(self, view: TreeView, zone: tzinfo) -> None:
+        self.view = view
+        self._zone = zone
+        self._expanded: dict[int, None] = {}  # in order of use, the oldest first
+        self._only: dict[int, list[int]] = {}  # children shown of a node that was searched
+
+    def expand(self, node_id: int, shown: list[int] | None = None) -> None:
+        """Show the children of a node, or only some of them."""
+        self._expanded.pop(node_id, None)
+        self._expanded[node_id] = None
+        if shown is None:
+            self._only.pop(node_id, None)
+        else:
+            self._only[node_id] = shown
+        while len(self._expanded) > MAX_EXPANDED:
+            self._forget(next(iter(self._expanded)))
+
+    def expand_window(self, node_id: int, window: Interval) -> list[Node]:
+        """Show what lies in a window: nodes that reach out of it are expanded, those inside are shown.
+
+        Returns the nodes shown in the window, in order of time.
+        """
+        found: list[Node] = []
+        waiting = [node_id]
+        while waiting and len(found) < MAX_CHILDREN:
+            current = waiting.pop(0)
+            overlapping = self.view.overlapping(current, window)
+            if overlapping:
+                self.expand(current, [child.id for child in overlapping if child.id is not None])
+            for child in overlapping:
+                span = span_of(child)
+                is_inside = (window.start_ns <= span.start_ns and span.end_ns <= window.end_ns)
+                if child.id is None or is_inside or not self.view.overlapping(child.id, window):
+                    found.append(child)
+                else:
+                    waiting.append(child.id)
+        return sorted(found, key=lambda node: (node.start_ns, -node.end_ns))
+
+    def collapse(self, node_id: int) -> None:
+        """Hide the children of a node and what is expanded below it."""
+        for below in [key for key in self._expanded if node_id in self._path(key)]:
+            self._forget(below)
+
+    def collapse_all_but(self, node_id: int, keep: set[int]) -> None:
+        """Collapse the expanded nodes below a node, except those on the way to `keep` and in it."""
+        kept = set(keep).union(*(self._path(key) for key in keep)) if keep else set()
+        for below in list(self._expanded):
+            if below not in kept and below != node_id and node_id in self._path(below):
+                self._forget(below)
+
+    def render(self, count_tokens: Callable[[str], int], budget: int) -> str:
+        """Return the shown tree as indented lines within the budget of tokens."""
+        text = self._text()
+        is_cut = False
+        while count_tokens(text) > budget and self._expanded:
+            self._forget(next(iter(self._expanded)))
+            is_cut, text = True, self._text()
+        while count_tokens(text) > budget and len(text) > 80:
+            is_cut, text = True, text[:len(text) * 3 // 4]
+        return f'{text}\n(the rest is collapsed to save room)' if is_cut else text
+
+    def _forget(self, node_id: int) -> None:
+        self._expanded.pop(node_id, None)
+        self._only.pop(node_id, None)
+
+    def _path(self, node_id: int) -> list[int]:
+        return [node.id for node in self.view.path(node_id) if node.id is not None]
+
+    def _text(self) -> str:
+        lines: list[str] = []
+        self._append(self.view.root, 0, lines)
+        return '\n'.join(lines)
+
+    def _append(self, node: Node, depth: int, lines: list[str]) -> None:
+        key = node.id or 0
+        sign = '-' if key in self._expanded else '+'
+        lines.append(f'{"  " * depth}{sign} {node_row(node, self._zone)["line"][:SHOWN_CHARS]}')
+        if key not in self._expanded:
+            return
+        children = self.view.children(key)
+        wanted = self._only.get(key)
+        shown = [child for child in children if wanted is None or child.id in wanted]
+        for child in shown[:MAX_CHILDREN]:
+            self._append(child, depth + 1, lines)
+        if len(shown) < len(children) or len(shown) > MAX_CHILDREN:
+            hidden = len(children) - min(len(shown), MAX_CHILDREN)
+            lines.append(f'{"  " * (depth + 1)}… {hidden} more')

@@ -1,0 +1,77 @@
+"""The time arguments of the console's functions, as models write them, made into a window of the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo
+import re
+from typing import Any
+
+from emv_ros.errors import TimeExpressionError
+from emv_ros.memory.queries import Window
+from emv_ros.timeline import Interval
+from emv_ros.whens import parse_until, parse_when
+
+
+_MONTH = re.compile(r'\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b', re.I)
+_YEAR = re.compile(r'\b(19|20)\d{2}\b')
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time of a question in the robot's zone, and the last moment that memory knows."""
+
+    now_ns: int
+    zone: tzinfo
+    last_ns: int
+
+    def interval_of(self, value: Any) -> Interval:
+        """Return the span that a datetime (an instant), a date (the day) or words mean.
+
+        A naive datetime is local to the zone. A month without a year that would lie after all that is recorded means
+        the latest one that memory can know. Raises TimeExpressionError for anything else.
+        """
+        span = parse_when(_time(value), self.now_ns, self.zone)
+        if span.start_ns > self.last_ns and self._names_no_year(value):
+            return parse_when(_time(value), self.last_ns, self.zone)
+        return span
+
+    def until(self, value: Any) -> int:
+        """Return the stamp up to which "until `value`" reaches; in a double hour, its second pass."""
+        moment = _time(value)
+        if isinstance(moment, datetime):
+            moment = moment.replace(fold=1)
+        stamp = parse_until(moment, self.now_ns, self.zone)
+        if stamp > self.last_ns and self._names_no_year(value):
+            return parse_until(moment, self.last_ns, self.zone)
+        return stamp
+
+    @staticmethod
+    def _names_no_year(value: Any) -> bool:
+        return isinstance(value, str) and bool(_MONTH.search(value)) and not _YEAR.search(value)
+
+
+def narrowed(window: Window, start: Any, end: Any, when: Any, clock: Clock) -> Window:
+    """Return the part of the window that `when`, or `start` and `end`, leave."""
+    starts, ends = [], []
+    if isinstance(when, (list, tuple)) and len(when) == 2:
+        start, end, when = when[0], when[1], None
+    if when is not None:
+        span = clock.interval_of(when)
+        starts.append(span.start_ns)
+        ends.append(max(span.end_ns, span.start_ns + 1))
+    if start is not None:
+        starts.append(clock.interval_of(start).start_ns)
+    if end is not None:
+        ends.append(clock.until(end))
+    if starts and ends and min(ends) < max(starts):
+        raise TimeExpressionError(f'the end {end or when!r} lies before the start {start or when!r}')
+    starts += [] if window.start_ns is None else [window.start_ns]
+    ends += [] if window.end_ns is None else [window.end_ns]
+    return replace(window, start_ns=max(starts, default=None), end_ns=min(ends, default=None))
+
+
+def _time(value: Any) -> str | date:
+    if isinstance(value, (str, date)):
+        return value
+    raise TimeExpressionError(f'no time: {value!r}; give a datetime, a date or words')

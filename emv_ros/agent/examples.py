@@ -1,0 +1,76 @@
+"""Worked examples for the prompt: questions with the code that answers them, chosen by likeness to a question.
+
+The words that name the task's things are masked first, so that an example is near by its kind of question and not by
+its topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+import json
+from pathlib import Path
+import re
+
+from emv_ros.agent.asked import names_a_time, things_in
+from emv_ros.retrieval.similarity import Similarity
+
+FILE = Path(__file__).with_name('examples.json')
+# Kinds of question by how they begin; what the first pattern finds in a question is its kind.
+KINDS = (r'how (?:many days|long) ago|how many days', r'how (?:many|often)', r'how long', r'why', r'where',
+         r'first', r'before|after', r'when', r'which days|on which', r'say|said|tell|told|ask',
+         r'summar|highlight|describe', r'(?:what|which) (?:object|thing)', r'what did you do|which task|tasks',
+         r'^\W*(?:\w+ ){0,2}(?:did|have|has|was|were|is|are)\b', r'which|what|who')
+SAME_KIND = 0.4
+SAME_TIME = 0.15
+SAME_STATUS = 0.3
+_STATUS = re.compile(r'\b(?:fail|abort|cancel|succe)', re.IGNORECASE)
+_NAME = re.compile(r'\b[a-z]*[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b\w+_\w+\b')
+_DIGITS = re.compile(r'\d+')
+_THINGS = re.compile(r'\bthing(?:\W+(?:the |a |an )?thing)+\b')
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question and the code that answers it, in the console's functions."""
+
+    question: str
+    code: str
+
+
+@cache
+def all_examples() -> tuple[Example, ...]:
+    """Return the examples that ship with the package."""
+    return tuple(Example(**item) for item in json.loads(FILE.read_text(encoding='utf-8')))
+
+
+def masked(question: str) -> str:
+    """Return the question with its things, names of programs and numbers masked."""
+    text = _NAME.sub('thing', question)
+    for thing in things_in(text):
+        text = re.sub(rf'\b{re.escape(thing)}\b', 'thing', text, flags=re.IGNORECASE)
+    return _DIGITS.sub('0', _THINGS.sub('thing', text)).lower()
+
+
+def kind_of(question: str) -> int:
+    """Return which of KINDS the question is; their number where it is none."""
+    for index, pattern in enumerate(KINDS):
+        if re.search(rf'\b{pattern}' if pattern[0] != '^' else pattern, question, re.IGNORECASE):
+            return index
+    return len(KINDS)
+
+
+def choose(question: str, count: int, similarity: Similarity) -> list[Example]:
+    """Return the examples most like the question, the most alike last (nearest to the question)."""
+    examples = all_examples()
+    scores = similarity.scores(masked(question), [masked(item.question) for item in examples])
+    for index, example in enumerate(examples):
+        for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),
+                                (SAME_STATUS, _names_a_status)):
+            scores[index] += weight * (feature(question) == feature(example.question))
+    order = sorted(range(len(examples)), key=lambda index: (-scores[index], index))[:count]
+    return [examples[index] for index in reversed(order)]
+
+
+def _names_a_status(question: str) -> bool:
+    return _STATUS.search(question) is not None

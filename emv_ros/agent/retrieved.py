@@ -1,0 +1,36 @@
+"""An answer without a model: the best evidence that search finds, in words and with times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from emv_ros.agent.answers import EvidenceItem
+from emv_ros.agent.console.rows import evidence_item, row_of, span_of
+from emv_ros.errors import NotFoundError
+from emv_ros.memory.queries import Window
+from emv_ros.memory.store import MemoryStore
+from emv_ros.retrieval.search import Hit, Searcher
+
+BEST = 5
+
+
+def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Window,
+             zone: tzinfo) -> tuple[str, tuple[EvidenceItem, ...]]:
+    """Return (text, evidence) of what resembles the question most."""
+    return in_words(store, searcher.search(question, window, k=BEST).hits, zone)
+
+
+def in_words(store: MemoryStore, hits: Sequence[Hit],
+             zone: tzinfo) -> tuple[str, tuple[EvidenceItem, ...]]:
+    """Return (text, evidence) of search hits; where there are none the text says so."""
+    items = []
+    for hit in hits:
+        try:
+            record = store.get(hit.kind, hit.ref_id)
+        except NotFoundError:
+            continue
+        items.append(evidence_item(row_of(hit.kind, record, zone), span_of(record)))
+    if not items:
+        return 'Nothing that was recorded resembles the question.', ()
+    return 'The most similar records: ' + ' | '.join(item.text for item in items), tuple(items)
