@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
+from hypothesis import given, strategies as st
 import pytest
 
 from emv_ros.errors import TimeExpressionError
@@ -210,3 +211,20 @@ def test_what_is_no_time_is_refused_by_its_text(text):
 def test_other_things_are_refused(thing):
     with pytest.raises(TimeExpressionError):
         parse_when(thing, 0, UTC)
+
+
+WORDS = ('last', 'this', 'week', 'month', 'monday', 'june', '31', '29', 'february', '26th', '14:00',
+         '2', 'days', 'hours', 'ago', 'to', 'between', 'and', 'morning', '8', 'pm', '2024', 'year',
+         'yesterday', '-', 'a', 'couple', 'of', 'now', '2024-10-27', '02:30', '24:00', 'noon')
+
+
+@given(st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=6).map(' '.join)),
+       st.integers(0, 7_258_118_399 * 10**9),
+       st.sampled_from(('UTC', 'Europe/Berlin', 'Pacific/Auckland', 'America/Santiago', '-11:00')))
+def test_any_text_means_a_span_or_is_refused(text, now_ns, zone):
+    try:
+        found = parse_when(text, now_ns, parse_zone(zone))
+        until = parse_until(text, now_ns, parse_zone(zone))
+    except TimeExpressionError:
+        return
+    assert 0 <= found.start_ns <= until <= found.end_ns

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from emv_ros.commands.context import Context, add_window, positive
+from emv_ros.commands.context import Context, add_window, interruptible, positive
 from emv_ros.commands.output import (
     Progress,
     amount,
@@ -56,8 +56,9 @@ def run(args: argparse.Namespace, context: Context) -> int:
             text=' '.join(args.question), query_time_ns=_query_time(args.at, context, zone),
             robots=context.robots, start_ns=window.start_ns, end_ns=window.end_ns,
             max_rounds=args.rounds)
-        with Progress('emv ask') as progress:
-            answer = agent.ask(question, on_progress=lambda stand: progress.update(_told(stand)))
+        with interruptible() as cancel, Progress('emv ask') as progress:
+            answer = agent.ask(question, cancel=cancel,
+                               on_progress=lambda stand: progress.update(_told(stand)))
         trace = _trace(store, answer) if args.trace else None
     if context.as_json:
         write_json(_fields(answer, zone, trace))

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from emv_ros.commands.context import Context
+from emv_ros.commands.context import Context, interruptible
 from emv_ros.commands.output import Progress, amount, tell, write, write_json
 from emv_ros.errors import ModelError
 
@@ -29,12 +29,12 @@ def run(args: argparse.Namespace, context: Context) -> int:
     from emv_ros.tree.consolidate import consolidate
 
     with context.open() as store:
-        with Progress('consolidating') as progress:
+        with interruptible() as cancel, Progress('consolidating') as progress:
             report = consolidate(
                 store, context.settings, robot=context.robot or None,
                 zone=context.settings.memory.time_zone or None,
                 model=None if args.no_model else _model(context, store),
-                now_ns=context.now_ns(), progress=progress.count)
+                now_ns=context.now_ns(), cancel=cancel, progress=progress.count)
         vectors = 0 if args.no_vectors else _vectors(context, store)
     if context.as_json:
         write_json({**asdict(report), 'vectors': vectors})

@@ -6,10 +6,13 @@ This is the border to the outside: here, and nowhere in the core, the wall clock
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
+import signal
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -109,6 +112,31 @@ class Context:
         if start_ns is not None and end_ns is not None and end_ns < start_ns:
             raise UsageError(f'the end {args.end!r} lies before the start {args.start!r}')
         return Window(robots=self.robots, start_ns=start_ns, end_ns=end_ns)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets; a second one interrupts as usual.
+
+    What watches the event ends in order and keeps what it did. Raises KeyboardInterrupt at the end
+    where the event was set.
+    """
+    event = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+
+    def handle(_number: int, _frame: object) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, handle)
+    try:
+        yield event
+    finally:
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, before)
+    if event.is_set():
+        raise KeyboardInterrupt
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:

@@ -28,13 +28,18 @@ def run(args: argparse.Namespace, context: Context) -> int:
         raise EmvError(
             f'the nodes need ROS 2 and the built interfaces ({error}): install the package with '
             'pip, or build it with colcon and source install/setup.bash') from error
+    from rclpy._rclpy_pybind11 import RCLError
+
     from emv_ros.nodes.memory import main
 
     settings = context.settings
     folder = str(settings.folder.absolute())
     settings = replace(settings, memory=replace(settings.memory, folder=folder))
     further = [word for word in args.ros_args if word != '--']
-    return int(main([*parameters(settings), *further]))
+    try:
+        return int(main([*parameters(settings), *further]))
+    except RCLError as error:  # an argument that ROS cannot read, or a broken middleware
+        raise EmvError(f'ROS 2: {error}') from error
 
 
 def parameters(settings: Settings) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 import emv_ros
 from emv_ros.cli import VERBS, main
-from emv_ros.commands.context import settings_of
+from emv_ros.commands.context import interruptible, settings_of
 from emv_ros.commands.running import parameters
 from emv_ros.errors import SettingsError
 from emv_ros.settings import Settings
@@ -151,3 +151,17 @@ def test_interrupted_is_quiet(monkeypatch, filled):
     monkeypatch.setattr(events, 'run', interrupted)
     found = filled('events')
     assert (found.status, found.out, found.err) == (130, '', '')
+
+
+def test_the_first_interrupt_lets_work_end_in_order():
+    reached = False
+    with pytest.raises(KeyboardInterrupt), interruptible() as cancel:
+        signal.raise_signal(signal.SIGINT)
+        assert cancel.is_set()
+        reached = True
+    assert reached
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError('the second interrupt was not heard')
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
