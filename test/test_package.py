@@ -122,8 +122,9 @@ def test_sdist_makes_a_wheel_with_everything(tmp_path):
 
     inside = set(zipfile.ZipFile(wheel).namelist())
     assert source_files(source) <= inside
-    assert {'emv_ros/msg/__init__.py', 'emv_ros/srv/__init__.py', 'emv_ros/action/__init__.py'} \
-        <= inside
+    for end in ('emv_ros/msg/__init__.py', 'emv_ros/srv/__init__.py', 'emv_ros/action/__init__.py',
+                'share/emv_ros/config/fastdds.xml', 'share/emv_ros/msg/SkillEvent.msg'):
+        assert sum(name.endswith(f'/{end}') for name in inside) == 1, end
     assert not any(name.endswith('.pyc') for name in inside)
 
 
