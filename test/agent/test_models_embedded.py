@@ -126,3 +126,33 @@ def test_exit_in_a_call_is_clean() -> None:
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
                           timeout=120, env={**os.environ, 'OMP_NUM_THREADS': '1'}, check=False)
     assert (done.returncode, done.stdout) == (0, 'left\n'), done.stderr[-2000:]
+
+
+def test_fixed_prefix_is_kept_for_the_next_process(client: ModelClient) -> None:
+    folder = weights.folder() / 'prefixes'
+    before = set(folder.glob('*.kv'))
+    program = (
+        'import sys\n'
+        'from emv_ros.agent.models import ModelClient, embedded, weights\n'
+        'from emv_ros.settings import ModelSettings\n'
+        'model = embedded.shared(weights.folder() / weights.FILE_NAME, 8192, 1)\n'
+        "fixed = {'role': 'system', 'content': sys.argv[1]}\n"
+        "question = {'role': 'user', 'content': 'Say hi.'}\n"
+        "done = model.complete({'messages': [fixed, question], 'max_tokens': 2},\n"
+        '                      embedded.Call(fixed_messages=1))\n'
+        "print(done.text, done.prompt_tokens, done.cached_tokens, sep='|')\n")
+    replies = []
+    try:
+        for _ in range(2):
+            done = subprocess.run([sys.executable, '-c', program, f'Answer politely. {LONG[:400]}'],
+                                  capture_output=True, text=True, timeout=120, check=True)
+            replies.append(done.stdout)
+        (kept,) = set(folder.glob('*.kv')) - before
+        assert kept.stat().st_size > 100_000
+    finally:
+        for path in set(folder.glob('*.kv')) - before:
+            path.unlink()
+    text, prompt_tokens, cached_tokens = replies[1].split('|')
+    assert replies[0] == replies[1]
+    assert int(cached_tokens) > 0.8 * int(prompt_tokens)
+    assert text

@@ -36,6 +36,7 @@ class Call:
     error: ModelError | None = None
     result: Any = None
     listens: bool = False
+    fixed_messages: int = 0
 
 
 # The call under way in this thread; litellm copies and logs its keyword arguments, so it does not
@@ -78,13 +79,12 @@ _lock = threading.Lock()
 _live: dict[threading.Thread, Call] = {}
 
 
-def run(work: Callable[[Call], Any], model: str, limits: Limits, listens: bool) -> Any:
+def run(work: Callable[[Call], Any], model: str, limits: Limits, call: Call) -> Any:
     """Return what `work` returns, or raise its ModelError; leave it behind when `limits` say so.
 
-    `listens` tells that it watches `call.given_up`. Raises ModelUnavailableError where too many
-    calls hang already.
+    `call.listens` tells that it watches `call.given_up`. Raises ModelUnavailableError where too
+    many calls hang already.
     """
-    call = Call(listens=listens)
     thread = threading.Thread(
         target=_run, args=(work, call), name='model-call', daemon=True)
     with _lock:

@@ -97,13 +97,14 @@ class ModelClient:
                  stop: tuple[str, ...] = (), schema: dict[str, Any] | None = None,
                  grammar: str | None = None, deadline_s: float | None = None,
                  cancel: threading.Event | None = None, images: Sequence[bytes] = (),
-                 temperature: float = 0.0) -> Reply:
+                 temperature: float = 0.0, fixed_messages: int = 0) -> Reply:
         """Ask the model and return its reply.
 
         `schema` is a JSON schema for the reply, where the provider keeps to one; `grammar` (GBNF)
         counts for the embedded model only. `deadline_s` covers everything, retries and loading
         included (default: the settings'). `images` (PNG, JPEG, WebP files) go with the last
-        message.
+        message. The first `fixed_messages` are the program's own text, the same in every call and
+        never anything recorded: the embedded model keeps them, computed, on disk.
 
         Raises ModelUnavailableError (none set, no weights, no key, no server, or failing again and
         again), ModelTimeoutError, ModelCanceledError, ModelReplyError (nothing in it), ModelError
@@ -121,7 +122,7 @@ class ModelClient:
         arguments = {
             'model': model, 'messages': _with_images(messages, images), 'max_tokens': max_tokens,
             **_options(model, stop, schema, grammar), 'temperature': temperature}
-        return self._with_retries(purpose, arguments, limits)
+        return self._with_retries(purpose, arguments, limits, fixed_messages)
 
     def count_tokens(self, text: str) -> int:
         """Return the tokens of `text`: exact with the embedded model, else an estimate."""
@@ -186,10 +187,11 @@ class ModelClient:
         # Never empty: litellm would go and look for a key of its own in the environment.
         return (os.environ.get(variable) if variable else '') or 'none'
 
-    def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: Limits) -> Reply:
+    def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: Limits,
+                      fixed_messages: int) -> Reply:
         for attempt in range(self._settings.retries + 1):
             try:
-                return self._attempt(purpose, arguments, limits)
+                return self._attempt(purpose, arguments, limits, fixed_messages)
             except failures.PassingError as error:
                 wait_s = FIRST_WAIT_S * 2 ** attempt if error.wait_s is None else error.wait_s
                 wait_s = min(wait_s, self._settings.retry_wait_s)
@@ -201,14 +203,15 @@ class ModelClient:
             limits.wait(arguments['model'], threading.Event(), wait_s)
         raise AssertionError('unreachable')
 
-    def _attempt(self, purpose: str, arguments: dict[str, Any], limits: Limits) -> Reply:
+    def _attempt(self, purpose: str, arguments: dict[str, Any], limits: Limits,
+                 fixed_messages: int) -> Reply:
         """Make one call and record it."""
         model, began, stamp_ns = arguments['model'], time.monotonic(), time.time_ns()
         reply, failure = None, None
         try:
             response = calls.run(
                 lambda call: self._raw(arguments, limits, call), model, limits,
-                listens=model == embedded.NAME)
+                Call(listens=model == embedded.NAME, fixed_messages=fixed_messages))
             reply = self._reply(response, model, began)
             return reply
         except ModelError as error:

@@ -4,7 +4,8 @@ One model a process, loaded at the first call. Calls take turns, oldest prompt p
 prompt shares with the one before it is not computed again. A call that its caller gave up stops at
 the next batch of prompt tokens or the next token written. llama.cpp opens a port on loopback
 beside the in-process calls; it is closed to others by a random key and serves here only to count
-tokens. It is not for pictures, and it streams to nobody but this module.
+tokens and to keep computed prompts. It is not for pictures, and it streams to nobody but this
+module.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from emv_ros.agent.models.calls import Call, current_call
+from emv_ros.agent.models.prefixes import FOLDER, Prefixes, writable
 from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelUnavailableError
 
 PROVIDER = 'embedded'
@@ -33,6 +35,7 @@ BATCH_TOKENS = 32
 # cheap.
 PROMPT_CACHE_MB = 512
 SEED = 7
+HTTP_TIMEOUT_S = 20.0
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +70,9 @@ class EmbeddedModel:
         began = time.monotonic()
         try:
             _read_through(weights)
-            self._server = xllamacpp.Server(
-                _parameters(xllamacpp, weights, context_tokens, threads, self._key))
+            params = _parameters(xllamacpp, weights, context_tokens, threads, self._key)
+            self._prefixes = self._kept_prefixes(params, xllamacpp.__version__)
+            self._server = xllamacpp.Server(params)
         except (OSError, RuntimeError, ValueError) as error:
             raise ModelUnavailableError(f'cannot load {weights}: {error}') from error
         self.context_tokens = context_tokens
@@ -86,6 +90,10 @@ class EmbeddedModel:
             if call.given_up.is_set():
                 raise ModelCanceledError(f'{NAME}: given up while another call was running')
         try:
+            if call.fixed_messages and self._prefixes is not None:
+                prefix = request['messages'][:call.fixed_messages]
+                self._prefixes.prepare(prefix, lambda: self._stream(
+                    {'messages': prefix, 'max_tokens': 1}, call))
             return self._stream(request, call)
         finally:
             self._turn.release()
@@ -99,17 +107,37 @@ class EmbeddedModel:
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of `text`, without the frame that a chat message adds."""
+        return len(self._post('/tokenize', {'content': text, 'add_special': False})['tokens'])
+
+    def _kept_prefixes(self, params: Any, version: str) -> Prefixes | None:
+        folder = Path(params.model.path).parent / FOLDER
+        if not writable(folder):
+            return None
+        params.slot_save_path = f'{folder}/'
+        stat = Path(params.model.path).stat()
+        fingerprint = f'{stat.st_size} {stat.st_mtime_ns} {params.n_ctx} {version}'
+        return Prefixes(folder, fingerprint, self._slot)
+
+    def _slot(self, order: str, file_name: str) -> None:
+        self._post(f'/slots/0?action={order}', {'filename': file_name})
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the port on loopback for what has no in-process call. Raises ModelError."""
         address = urlsplit(self._server.listening_address)
-        connection = http.client.HTTPConnection(address.hostname or '127.0.0.1', address.port, 10)
+        connection = http.client.HTTPConnection(
+            address.hostname or '127.0.0.1', address.port, timeout=HTTP_TIMEOUT_S)
         try:
-            connection.request(
-                'POST', '/tokenize', json.dumps({'content': text, 'add_special': False}),
-                {'Content-Type': 'application/json', 'Authorization': f'Bearer {self._key}'})
-            return len(json.loads(connection.getresponse().read())['tokens'])
-        except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
-            raise ModelError(f'{NAME}: cannot count tokens: {error}') from error
+            connection.request('POST', path, json.dumps(body), {
+                'Content-Type': 'application/json', 'Authorization': f'Bearer {self._key}'})
+            response = connection.getresponse()
+            reply = json.loads(response.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise ModelError(f'{NAME}: {path} failed: {error}') from error
         finally:
             connection.close()
+        if response.status != 200 or not isinstance(reply, dict):
+            raise ModelError(f'{NAME}: {path} failed: {reply}')
+        return reply
 
 
 class _Chunks:
