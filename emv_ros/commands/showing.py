@@ -110,8 +110,9 @@ def _line(store: MemoryStore, kind: str, ref_id: int, zone: tzinfo) -> dict[str,
 
 def _write(fields: Mapping[str, Any]) -> None:
     simple = {name: value for name, value in fields.items() if not _is_list_of_maps(value)}
-    write_fields({name: ' > '.join(map(str, value)) if isinstance(value, list) else value
-                  for name, value in simple.items()})
+    write_fields({
+        name: (' > ' if name == 'goal_stack' else ', ').join(map(str, value))
+        if isinstance(value, list) else value for name, value in simple.items()})
     for name, value in fields.items():
         if not _is_list_of_maps(value):
             continue
