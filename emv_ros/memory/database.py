@@ -74,6 +74,8 @@ def transaction(engine: Engine, write: bool) -> Iterator[Session]:
             yield session
     except SQLAlchemyError as error:
         raise translate(error) from error
+    except (UnicodeEncodeError, OverflowError) as error:  # of the driver: half a character, 2**63
+        raise StoreError(f'a value that the database cannot hold: {error}') from error
 
 
 def translate(error: SQLAlchemyError) -> StoreError:

@@ -33,7 +33,7 @@ def _after_wake_word(text: str, wake_words: Sequence[str]) -> str | None:
         name = r'\s+'.join(map(re.escape, word.split()))
         for pattern in (rf'^\W*(?:(?:hey|hi|ok|okay|hello)\W+)?{name}\b', rf'\b{name}\W*$'):
             rest, count = re.subn(pattern, '', text, count=1, flags=re.IGNORECASE)
-            if count and rest.strip(_EDGE):
-                question = rest.strip().lstrip(_EDGE).rstrip(_EDGE)
-                return f'{question}?' if text.endswith('?') else question
+            if count:
+                question = rest.strip(_EDGE)
+                return question + ('?' if text.endswith('?') else '') if question else None
     return None

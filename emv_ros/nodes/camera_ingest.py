@@ -24,6 +24,7 @@ class CameraIngest(IngestNode):
 
     types = {'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
     default_topics = ('camera/image_raw',)
+    is_stream = True
     depth = qos.PICTURE_DEPTH
 
     def __init__(self, name: str = 'camera_ingest', **kwargs: Any) -> None:

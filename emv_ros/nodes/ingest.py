@@ -37,6 +37,7 @@ class IngestNode(MemoryNode):
     types: Mapping[str, type] = {}
     default_topics: tuple[str, ...] = ()
     depth = qos.EVENT_DEPTH
+    is_stream = False
 
     def __init__(self, name: str, intake: Intake | None = None, **kwargs: Any) -> None:
         """Declare parameters. Nodes that share a process share an `intake`."""
@@ -71,7 +72,8 @@ class IngestNode(MemoryNode):
     def start(self) -> None:
         """Listen."""
         self.inputs = [
-            TopicInput(self, self.faults, topic, self.types, self.receive, self.depth, is_optional)
+            TopicInput(self, self.faults, topic, self.types, self.receive, self.depth, is_optional,
+                       self.is_stream)
             for topic, is_optional in self.topic_names()]
         self._looking = self.create_timer(LOOK_PERIOD_S, self.look, clock=wall_clock())
         self._jumps = self.get_clock().create_jump_callback(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import time
 from typing import Any
 
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -34,11 +35,14 @@ class TopicInput:
     """
 
     def __init__(self, node: Node, faults: Faults, topic: str, types: Mapping[str, type],
-                 receive: Receive, depth: int = qos.EVENT_DEPTH, is_optional: bool = False) -> None:
+                 receive: Receive, depth: int = qos.EVENT_DEPTH, is_optional: bool = False,
+                 is_stream: bool = False) -> None:
+        """Take note; `look` subscribes. Optional ones may be absent, a stream is never silent."""
         self.topic = node.resolve_topic_name(topic)
         self.types = types
         self.type = ''
         self.is_optional = is_optional
+        self.is_stream = is_stream
         self.counts = TopicCounts()
         self._node = node
         self._faults = faults
@@ -60,8 +64,10 @@ class TopicInput:
         usable = [offer for offer in offers if offer.topic_type in self.types]
         if not usable:
             return
-        kind = self.type if any(offer.topic_type == self.type for offer in usable) else (
-            usable[0].topic_type)
+        offered = {offer.topic_type for offer in usable}
+        # Where publishers disagree, all inputs of a process must choose alike: the middleware lets
+        # no process read one topic in two types.
+        kind = next(name for name in self.types if name in offered)
         self._foreign += sorted({offer.topic_type for offer in usable} - {kind})
         profile = qos.following(
             [offer.qos_profile for offer in usable if offer.topic_type == kind], self._depth)
@@ -82,11 +88,18 @@ class TopicInput:
             is_subscribed=self._subscription is not None,
             is_reliable=qos.is_reliable(self._profile),
             expected=tuple(self.types), foreign=tuple(self._foreign), stale_s=STALE_S,
-            is_optional=self.is_optional, counts=self.counts, now_s=time.monotonic())
+            is_optional=self.is_optional, is_stream=self.is_stream,
+            counts=self.counts, now_s=time.monotonic())
 
     def _subscribe(self, kind: str, profile: QoSProfile) -> None:
-        self._retiring = self._subscription
-        self._subscription = self._make(self.types[kind], profile)
+        self._retiring, self._subscription, self._profile = self._subscription, None, None
+        if kind != self.type:
+            self._retire()
+        try:
+            self._subscription = self._make(self.types[kind], profile)
+        except RCLError as error:  # tried again at the next look
+            self._foreign.append(f'{kind} ({error})')
+            return
         self.type, self._profile = kind, profile
         self._node.get_logger().info(f'{self.topic}: {kind}, {qos.in_words(profile)}')
 

@@ -84,6 +84,8 @@ class Intake:
         """Wait until everything is written. Raises StoreError where it takes too long."""
         if self.writer and not self.writer.flush(DRAIN_S):
             raise StoreError(f'records could not be written within {DRAIN_S} s')
+        if self.survey:
+            self.survey.renew()
 
     def clock_went_back(self, now_ns: int) -> None:
         """Begin new sessions where the clock stands before what was received under it."""

@@ -16,6 +16,7 @@ class JointStateIngest(IngestNode):
 
     types = {'sensor_msgs/msg/JointState': JointState}
     default_topics = ('joint_states',)
+    is_stream = True
 
     def __init__(self, name: str = 'joint_state_ingest', **kwargs: Any) -> None:
         super().__init__(name, **kwargs)

@@ -22,6 +22,7 @@ class PoseIngest(IngestNode):
     types = {'nav_msgs/msg/Odometry': Odometry, 'geometry_msgs/msg/PoseStamped': PoseStamped,
              'geometry_msgs/msg/PoseWithCovarianceStamped': PoseWithCovarianceStamped}
     default_topics = ('odom',)
+    is_stream = True
 
     def __init__(self, name: str = 'pose_ingest', **kwargs: Any) -> None:
         super().__init__(name, **kwargs)

@@ -14,6 +14,7 @@ import threading
 from typing import Any
 
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -74,10 +75,10 @@ def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None =
     """
     ends = threading.Event()
     _on_signals(ends)
-    rclpy.init(args=None if args is None else list(args),
-               signal_handler_options=SignalHandlerOptions.NO)
     spinners: list[Spinner] = []
     try:
+        rclpy.init(args=None if args is None else list(args),
+                   signal_handler_options=SignalHandlerOptions.NO)
         spinners = [Spinner(executor(), nodes) for executor, nodes in make()]
         nodes = [node for spinner in spinners for node in spinner.nodes]
         forward_logs(nodes[0].get_logger())
@@ -88,7 +89,7 @@ def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None =
         while not ends.wait(CHECK_PERIOD_S) and rclpy.ok():
             pass
         return 0
-    except (EmvError, ParameterException) as error:
+    except (EmvError, ParameterException, RCLError) as error:  # RCLError: of the arguments
         rclpy.logging.get_logger('emv_ros').fatal(str(error))
         return 2
     finally:

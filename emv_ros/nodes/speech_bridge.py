@@ -98,7 +98,10 @@ class SpeechBridge(MemoryNode):
 
     def take(self, result: Any) -> None:
         """Say a result of the action, or what its absence means."""
-        self.say(FAILED if result is None else spoken(result))
+        if result is not None:
+            self.say(spoken(result))
+        else:
+            self.say(FAILED if self._asker.is_reachable else ABSENT)
 
     def say(self, text: str) -> None:
         """Have a text spoken, and remembered as the robot's own words."""

@@ -25,6 +25,7 @@ from emv_ros.memory.store import MemoryStore
 log = logging.getLogger(__name__)
 
 PERIOD_S = 5.0
+MOMENT_S = 0.5
 LOW_SPACE_BYTES = 200_000_000
 
 
@@ -65,6 +66,13 @@ class Survey:
                     target=self._look, name='emv_survey', daemon=True)
                 self._thread.start()
             return self._latest
+
+    def renew(self) -> None:
+        """Look now, unless that was done a moment ago."""
+        self.close()
+        if time.monotonic() - self._looked_at > MOMENT_S:
+            self._looked_at = time.monotonic()
+            self._look()
 
     def close(self) -> None:
         """Wait for a look that is under way."""

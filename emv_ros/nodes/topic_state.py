@@ -55,6 +55,7 @@ class TopicState:
     foreign: tuple[str, ...]
     stale_s: float
     is_optional: bool
+    is_stream: bool
     counts: TopicCounts
     now_s: float
 
@@ -75,9 +76,11 @@ class TopicState:
 
     @property
     def is_well(self) -> bool:
-        """Return whether nothing needs attention; a topic that may be absent may also be silent."""
-        return not self.message or (self.is_optional and self.health in (
-            TopicHealth.NO_PUBLISHER, TopicHealth.SILENT, TopicHealth.STALE))
+        """Return whether nothing needs attention; between events silence is as it should be."""
+        quiet = TopicHealth.SILENT, TopicHealth.STALE
+        if not self.message or self.health in quiet and not self.is_stream:
+            return True
+        return self.is_optional and self.health in (*quiet, TopicHealth.NO_PUBLISHER)
 
     @property
     def message(self) -> str:

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import os
 from pathlib import Path
 import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import pytest
 
 os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
 LIMIT_S = 20.0
-
-
-def until(condition: Callable[[], Any], limit_s: float = LIMIT_S, what: str = '') -> Any:
-    """Wait until the condition holds, and return its value."""
-    ends = time.monotonic() + limit_s
-    while not (found := condition()):
-        if time.monotonic() > ends:
-            raise AssertionError(f'not within {limit_s} s: {what or condition}')
-        time.sleep(0.02)
-    return found
 
 
 class Process:
@@ -37,7 +26,9 @@ class Process:
                    'sys.exit(main(sys.argv))', '--ros-args']
         parameters = {'memory.folder': str(folder), 'memory.flush_period_s': 0.1, **parameters}
         for name, value in parameters.items():
-            if name.startswith(('__', '/')):
+            if name.startswith('--'):
+                command += [name, str(value)]
+            elif name.startswith(('__', '/')):
                 command += ['-r', f'{name}:={value}']
             else:
                 command += ['-p', f'{name}:={_yaml(value)}']
@@ -45,6 +36,7 @@ class Process:
             command, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True)
         self.lines: list[str] = []
+        self._is_told = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -56,10 +48,15 @@ class Process:
     def output(self) -> str:
         return '\n'.join(self.lines)
 
+    def send(self, number: int) -> None:
+        """Send a signal, if it still runs and was sent none."""
+        if self.process.poll() is None and not self._is_told:
+            self._is_told = True
+            self.process.send_signal(number)
+
     def stop(self, number: int = signal.SIGINT) -> int:
         """Send a signal, and return the exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
+        self.send(number)
         try:
             status = self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -78,24 +75,45 @@ def _yaml(value: Any) -> str:
     return f"'{value}'" if isinstance(value, str) else repr(value)
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
-    """Start nodes by module name; what still runs after the test is ended, and must end well."""
-    running: list[Process] = []
+class Processes:
+    """Starts nodes; `end` ends what still runs, and checks that it ends well."""
 
-    def begin(name: str, folder: Path | None = None, env: dict[str, str] | None = None,
-              **parameters: Any) -> Process:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: list[Process] = []
+
+    def __call__(self, name: str, folder: Path | None = None, env: dict[str, str] | None = None,
+                 **parameters: Any) -> Process:
+        """Start `emv_ros.nodes.NAME`; a parameter `a__b` is `a.b`, one `node:a__b` that node's."""
         given = {key.replace('__', '.') if not key.startswith('__') else key: value
                  for key, value in parameters.items()}
-        process = Process(folder or tmp_path / 'memory', f'emv_ros.nodes.{name}', given, env or {})
-        running.append(process)
+        process = Process(folder or self.folder, f'emv_ros.nodes.{name}', given, env or {})
+        self.running.append(process)
         return process
 
-    yield begin
-    statuses = [process.stop() for process in running]
-    for process, status in zip(running, statuses, strict=True):
-        assert status == 0, process.output
-        assert 'Traceback' not in process.output, process.output
+    def end(self) -> None:
+        for process in self.running:
+            process.send(signal.SIGINT)
+        statuses = [process.stop() for process in self.running]
+        for process, status in zip(self.running, statuses, strict=True):
+            assert status == 0, process.output
+            assert 'Traceback' not in process.output, process.output
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Processes]:
+    """Start nodes for one test."""
+    processes = Processes(tmp_path / 'memory')
+    yield processes
+    processes.end()
+
+
+@pytest.fixture(scope='module')
+def start_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """Start nodes for all tests of a module."""
+    processes = Processes(tmp_path_factory.mktemp('shared') / 'memory')
+    yield processes
+    processes.end()
 
 
 @pytest.fixture(scope='session')
@@ -108,7 +126,7 @@ def ros() -> Iterator[None]:
     rclpy.try_shutdown()
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def robot(ros: None) -> Iterator[Any]:
     """A robot: a node of the test process that publishes, listens and calls."""
     from stand_in import Robot

@@ -69,13 +69,13 @@ class Robot:
         self.node.create_subscription(kind, topic, heard.append, qos())
         return heard
 
-    def call(self, kind: type, name: str, limit_s: float = LIMIT_S, **fields: Any) -> Any:
+    def call(self, kind: type, service: str, limit_s: float = LIMIT_S, **fields: Any) -> Any:
         """Call a service and return its response."""
-        client = self.node.create_client(kind, name)
+        client = self.node.create_client(kind, service)
         try:
-            assert client.wait_for_service(limit_s), f'no service {name}'
+            assert client.wait_for_service(limit_s), f'no service {service}'
             future = client.call_async(kind.Request(**fields))
-            wait_until(future.done, f'a response of {name}', limit_s)
+            wait_until(future.done, f'a response of {service}', limit_s)
             return future.result()
         finally:
             self.node.destroy_client(client)
@@ -88,3 +88,17 @@ def wait_until(condition: Any, what: str, limit_s: float = LIMIT_S) -> Any:
             raise AssertionError(f'not within {limit_s} s: {what}')
         time.sleep(0.01)
     return found
+
+
+def sent(client: Any, goal: Any, feedback: Any = None) -> Any:
+    """Send a goal and return its handle."""
+    future = client.send_goal_async(goal, feedback_callback=feedback)
+    wait_until(future.done, 'acceptance')
+    return future.result()
+
+
+def result_of(handle: Any, limit_s: float = LIMIT_S) -> Any:
+    """Return the terminal state of a goal with its result."""
+    future = handle.get_result_async()
+    wait_until(future.done, 'a result', limit_s)
+    return future.result()

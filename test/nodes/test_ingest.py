@@ -39,15 +39,17 @@ def opened(folder):
     return MemoryStore.open(MemorySettings(), folder)
 
 
-@pytest.fixture
-def memory(start, robot, tmp_path):
-    """All ingest nodes, once each has said that it is there."""
-    def begin(*names, **parameters):
-        for name in names:
-            start(name, **parameters)
-        wait_until(lambda: set(names) <= set(robot.statuses), f'the status of {names}')
-        return tmp_path / 'memory'
-    return begin
+@pytest.fixture(scope='module')
+def folder(start_all, robot):
+    """The folder of a memory whose nodes run, all in one process."""
+    start_all('memory', **{
+        'model.model': 'none', 'retrieval.embedder': 'none', 'tree.period_s': 600.0,
+        'skill_ingest:actions': ['navigate'], 'speech_ingest:topics': ['speech', 'words'],
+        'speech_bridge:topics': ['unheard'], 'speech_ingest:speaker': 'operator',
+        'pose_ingest:topics': ['odom', 'goal_pose'], 'pose_ingest:tf_frame': 'map',
+        'camera_ingest:topics': ['head/image_raw', 'wrist/image_raw/compressed', 'bad/image_raw']})
+    wait_until(lambda: 'speech_bridge' in robot.statuses, 'the last node')
+    return start_all.folder
 
 
 def stored(robot, node, topic, count):
@@ -55,8 +57,7 @@ def stored(robot, node, topic, count):
                f'{count} records of {topic}, {robot.topic(node, topic)}')
 
 
-def test_skills(memory, robot):
-    folder = memory('skill_ingest', actions=['navigate'])
+def test_skills(folder, robot):
     events = robot.publisher(SkillEvent, 'skill_events')
     for status, later in ((SkillEvent.STATUS_RUNNING, 0), (SkillEvent.STATUS_FAILED, 7)):
         events.publish(stamped(SkillEvent(
@@ -79,8 +80,7 @@ def test_skills(memory, robot):
     assert navigate.source_id == bytes(range(16)).hex()
 
 
-def test_speech(memory, robot):
-    folder = memory('speech_ingest')
+def test_speech(folder, robot):
     heard = robot.publisher(Utterance, 'speech')
     own = robot.publisher(Utterance, 'own_speech')
     heard.publish(stamped(Utterance(text='Where is the milk?', speaker='Ada', confidence=0.5)))
@@ -89,25 +89,23 @@ def test_speech(memory, robot):
     heard.publish(stamped(Utterance(text='the milk is in fridge')))
     stored(robot, 'speech_ingest', '/speech', 2)
     with opened(folder) as store:
-        wait_until(lambda: len(queries.utterances(store)) == 3, 'three utterances')
-        asked, said, echo = queries.utterances(store)
+        wait_until(lambda: len(queries.utterances(store, text='milk')) == 3, 'three utterances')
+        asked, said, echo = queries.utterances(store, text='milk')
     assert (asked.speaker, asked.is_own, asked.confidence) == ('Ada', False, 0.5)
     assert (said.speaker, said.is_own) == ('robot', True)
     assert echo.is_own and echo.extra == {'heard_itself': True}
 
 
-def test_plain_strings_are_speech_of_the_speaker(memory, robot):
-    folder = memory('speech_ingest', speaker='operator', topics=['words'])
+def test_plain_strings_are_speech_of_the_speaker(folder, robot):
     robot.publisher(String, 'words').publish(String(data='hello'))
     stored(robot, 'speech_ingest', '/words', 1)
     with opened(folder) as store:
-        said, = wait_until(lambda: queries.utterances(store), 'an utterance')
+        said, = wait_until(lambda: queries.utterances(store, text='hello'), 'an utterance')
     assert (said.text, said.speaker, said.stamp_is_receipt) == ('hello', 'operator', True)
     assert abs(said.stamp_ns - time.time_ns()) < 20 * SECOND_NS
 
 
-def test_scenes_joints_and_poses(memory, robot):
-    folder = memory('scene_ingest', 'joint_state_ingest')
+def test_scenes_joints_and_poses(folder, robot):
     scenes = robot.publisher(SceneGraph, 'scene_graph')
     scene = stamped(SceneGraph(
         camera='head', objects=[
@@ -130,8 +128,7 @@ def test_scenes_joints_and_poses(memory, robot):
     assert sample.names == ('a', 'b', 'c') and sample.position == (1.0, None, None)
 
 
-def test_poses_of_both_kinds(memory, robot):
-    folder = memory('pose_ingest', topics=['odom', 'goal_pose'], tf_frame='map')
+def test_poses_of_both_kinds(folder, robot):
     for kind, topic in ((Odometry, 'odom'), (PoseStamped, 'goal_pose')):
         message = stamped(kind())
         message.header.frame_id = 'map'
@@ -154,10 +151,9 @@ def picture(value=0, width=8, height=4, encoding='rgb8'):
     return message
 
 
-def test_cameras_raw_and_compressed(memory, robot):
+def test_cameras_raw_and_compressed(folder, robot):
     import cv2
 
-    folder = memory('camera_ingest', topics=['head/image_raw', 'wrist/image_raw/compressed'])
     raw = robot.publisher(Image, 'head/image_raw', reliable=False)
     packed = robot.publisher(CompressedImage, 'wrist/image_raw/compressed')
     raw.publish(picture(200))
@@ -169,7 +165,7 @@ def test_cameras_raw_and_compressed(memory, robot):
     stored(robot, 'camera_ingest', '/wrist/image_raw/compressed', 1)
     assert not robot.topic('camera_ingest', '/head/image_raw').reliable
     with opened(folder) as store:
-        wait_until(lambda: store.counts()['image'] == 2, 'two pictures')
+        wait_until(lambda: store.counts()['image'] >= 2, 'two pictures')
         images = {image.camera: image for image in queries.images(store)}
         assert store.picture(images['wrist'].id) == jpeg  # bit for bit
     assert (images['head'].width, images['head'].height, images['head'].encoding) == (8, 4, 'rgb8')
@@ -177,9 +173,8 @@ def test_cameras_raw_and_compressed(memory, robot):
         message.header.stamp.nanosec)
 
 
-def test_pictures_that_are_none_are_refused_and_cost_no_other(memory, robot):
-    folder = memory('camera_ingest')
-    camera = robot.publisher(Image, 'camera/image_raw')
+def test_pictures_that_are_none_are_refused_and_cost_no_other(folder, robot):
+    camera = robot.publisher(Image, 'bad/image_raw')
     bad = []
     for fields in ({'width': 0}, {'step': 0}, {'height': 2**31}, {'encoding': 'sepia7'}):
         message = picture()
@@ -194,10 +189,10 @@ def test_pictures_that_are_none_are_refused_and_cost_no_other(memory, robot):
     far.header.stamp.sec = 2**31 - 1  # 2038, far from now
     for message in (*bad, far, picture(7)):
         camera.publish(message)
-    stored(robot, 'camera_ingest', '/camera/image_raw', 1)
+    stored(robot, 'camera_ingest', '/bad/image_raw', 1)
     state = wait_until(
-        lambda: (now := robot.topic('camera_ingest', '/camera/image_raw')).refused and now, '')
+        lambda: (now := robot.topic('camera_ingest', '/bad/image_raw')).refused and now, '')
     assert (state.refused, state.stored, state.thinned) == (len(bad) + 1, 1, 0)
     assert 'after its receipt' in state.message
     with opened(folder) as store:
-        wait_until(lambda: store.counts()['image'] == 1, 'the good one')
+        wait_until(lambda: len(queries.images(store, camera='bad')) == 1, 'the good one')

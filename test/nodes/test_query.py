@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import cv2
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
@@ -12,7 +14,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from sensor_msgs.msg import Image
 from slow_model import SlowModel, serving
-from stand_in import wait_until
+from stand_in import result_of, sent, wait_until
 
 from emv_ros import action, srv
 from emv_ros.memory import queries
@@ -24,15 +26,11 @@ from emv_ros.timeline import SECOND_NS
 
 pytestmark = pytest.mark.ros
 NOON_NS = 1_750_000_000 * SECOND_NS
-PNG = (b'\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS'
-       b'\xde\x00\x00\x00\x0cIDATx\x9cc```\x00\x00\x00\x04\x00\x01\xf6\x178U\x00\x00\x00\x00IEND\xaeB`'
-       b'\x82')
+PNG = cv2.imencode('.png', np.zeros((3, 4, 3), np.uint8))[1].tobytes()
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A memory with two runs of a skill, words, a picture and observations of two cups."""
-    where = tmp_path / 'memory'
+def filled(where):
+    """Return a memory with two runs of a skill, words, a picture, observations of two cups."""
     with MemoryStore.open(MemorySettings(), where) as store:
         for second, status in ((0, Status.RUNNING), (5, Status.SUCCEEDED), (60, Status.RUNNING),
                                (70, Status.FAILED)):
@@ -42,12 +40,23 @@ def folder(tmp_path):
         store.add(Utterance(stamp_ns=NOON_NS, speaker='user', text='Please bring the milk.'))
         store.add_image(PNG, ImageRecord(
             stamp_ns=NOON_NS + SECOND_NS, camera='head', sha256='', media_type='image/png',
-            width=1, height=1))
+            width=4, height=3))
         for second, instance in ((0, 'cup_1'), (1, 'cup_2'), (9, 'cup_1')):
             store.add(Observation(
                 stamp_ns=NOON_NS + second * SECOND_NS, end_ns=NOON_NS + (second + 1) * SECOND_NS,
                 name='cup', instance=instance))
     return where
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return filled(tmp_path / 'memory')
+
+
+@pytest.fixture(scope='module')
+def served(start_all):
+    """A query node without a model."""
+    start_all('query', filled(start_all.folder), model__model='none', retrieval__embedder='none')
 
 
 def asking(robot):
@@ -56,20 +65,7 @@ def asking(robot):
     return client
 
 
-def sent(client, goal, feedback=None):
-    future = client.send_goal_async(goal, feedback_callback=feedback)
-    wait_until(future.done, 'acceptance')
-    return future.result()
-
-
-def result_of(handle, limit_s=20.0):
-    future = handle.get_result_async()
-    wait_until(future.done, 'a result', limit_s)
-    return future.result()
-
-
-def test_look_ups(start, robot, folder):
-    start('query', folder=folder, model__model='none', retrieval__embedder='none')
+def test_look_ups(served, robot):
     found = robot.call(srv.GetEvents, 'get_events', skill='grasp object')
     assert (found.status, found.total) == (found.STATUS_OK, 2)
     first, second = found.events
@@ -108,8 +104,7 @@ def test_look_ups(start, robot, folder):
     assert cup.observation_count == 2 and len(cup.observations) == 1 and len(cup.also_seen) == 1
 
 
-def test_what_a_later_version_brings_is_refused_in_words(start, robot, folder):
-    start('query', folder=folder, model__model='none', retrieval__embedder='none')
+def test_what_a_later_version_brings_is_refused_in_words(served, robot):
     answer = robot.call(srv.CorrectEntity, 'correct_entity')
     assert answer.status == answer.STATUS_UNSUPPORTED and answer.message
     answer = robot.call(srv.GetBiography, 'get_biography', entity_ids=['e3'])
@@ -121,8 +116,7 @@ def test_what_a_later_version_brings_is_refused_in_words(start, robot, folder):
     client.destroy()
 
 
-def test_without_a_model_a_question_is_looked_up(start, robot, folder):
-    start('query', folder=folder, model__model='none', retrieval__embedder='none')
+def test_without_a_model_a_question_is_looked_up(served, robot):
     answer = robot.call(srv.QueryEpisodicMemory, 'query_episodic_memory',
                         question='Who asked to bring the milk?')
     assert answer.status == answer.STATUS_RETRIEVED_ONLY and 'milk' in answer.answer
@@ -162,7 +156,7 @@ def test_cancel_inside_a_model_call(start, robot, folder):
         # A signal inside a model call: canceled, and an end in order.
         began = time.monotonic()
         assert node.stop() == 0
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
         assert second.accepted
         client.destroy()
 
