@@ -77,7 +77,7 @@ class Reconciler:
         done.bereft |= {node.parent_id for node in gone if node.parent_id is not None}
         self._rewrite_members(everyone, rows)
         self._remove([node.id for node in gone])
-        done.bereft -= {node.id for node in gone}
+        done.bereft -= set(self.nodes)  # those of them that are still there are derived above
         for draft in everyone:
             if rows[id(draft)].id in done.changed:
                 done.goals += draft.level > EVENT
@@ -139,7 +139,6 @@ class Reconciler:
                         done.bereft.add(below.parent_id)  # it was top-level
                     if (below.parent_id, below.ordinal) != (parent.id, ordinal):
                         below.parent_id, below.ordinal = parent.id, ordinal
-        done.bereft -= set(self.nodes)
         self.session.flush()
 
     def _rewrite_members(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow]) -> None:

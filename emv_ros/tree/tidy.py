@@ -88,7 +88,7 @@ class Tidy:
 
     def _below(self, node: NodeRow, wanted: Callable[[NodeRow], bool]) -> Iterator[int]:
         for child in self._children(node.id):
-            if child.level >= EPISODE and wanted(child):
+            if child.level > EPISODE and wanted(child):  # an episode is its holder's business
                 yield from self._below(child, wanted)
         if not self._is_canceled():
             yield node.id
@@ -292,6 +292,8 @@ class Tidy:
     def _close(self) -> None:
         """Leave only the right edge of the tree open."""
         open_ids = list(self._walk(lambda node: node.is_open))
+        open_ids += [child.id for node_id in open_ids for child in self._children(node_id)
+                     if child.level == EPISODE and child.is_open]
         edge: list[int] = []
         node_id = self._root_id()
         while node_id is not None:

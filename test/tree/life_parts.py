@@ -1,0 +1,168 @@
+"""Records of a small life, told in seconds after a day's nine o'clock, and looks at the tree made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import threading
+from typing import Any
+
+from sqlalchemy import select
+
+from emv_ros.memory import schema
+from emv_ros.memory.queries import Window
+from emv_ros.memory.store import MemoryStore
+from emv_ros.records import (
+    Annotation, JointSample, Observation, Scene, SceneObject, SkillReport, Status, Utterance)
+from emv_ros.settings import TreeSettings
+from emv_ros.timeline import SECOND_NS, parse_stamp, parse_zone
+from emv_ros.tree.consolidate import consolidate
+from emv_ros.tree.view import TreeView
+
+START_NS, _ = parse_stamp('2024-03-04T09:00:00Z')  # a Monday
+DAY_S = 86_400
+SETTINGS = TreeSettings()
+UTC = parse_zone('UTC')
+
+
+def at(seconds: float) -> int:
+    """Return the stamp of a number of seconds after nine."""
+    return START_NS + round(seconds * SECOND_NS)
+
+
+def span(skill: str, start: float, end: float, stack: Sequence[str] = (), status: str = 'succeeded',
+         **more: Any) -> list[SkillReport]:
+    """Return the reports of a run that was reported at its start and its end."""
+    return [SkillReport(stamp_ns=at(start), skill=skill, status=Status.RUNNING,
+                        goal_stack=tuple(stack), **more),
+            SkillReport(stamp_ns=at(end), skill=skill, status=Status(status),
+                        goal_stack=tuple(stack), **more)]
+
+
+def say(seconds: float, text: str, speaker: str = 'user', **more: Any) -> Utterance:
+    return Utterance(stamp_ns=at(seconds), speaker=speaker, text=text, **more)
+
+
+def see(seconds: float, *names: str, **more: Any) -> Scene:
+    return Scene(stamp_ns=at(seconds), objects=tuple(SceneObject(name=name) for name in names), **more)
+
+
+def goal(text: str, start: float, end: float) -> Annotation:
+    return Annotation(stamp_ns=at(start), end_ns=at(end), kind='goal', text=text)
+
+
+def narrate(text: str, start: float, end: float) -> Annotation:
+    return Annotation(stamp_ns=at(start), end_ns=at(end), kind='narration', text=text)
+
+
+def notice(name: str, start: float, end: float, event: str = 'moved') -> Observation:
+    return Observation(stamp_ns=at(start), end_ns=at(end), name=name, event=event)
+
+
+def joints(seconds: float) -> JointSample:
+    return JointSample(stamp_ns=at(seconds), names=('a',), position=(0.0,))
+
+
+def open_memory(folder: Any, robot: str = 'r2', zone: str = 'UTC') -> MemoryStore:
+    return MemoryStore(folder, f'sqlite:///{folder}/memory.db', robot, zone)
+
+
+def shape(store: MemoryStore, records: Sequence[Any] | None = None, **more: Any) -> Any:
+    """Store the records, consolidate, and return the tree as nested (level, name or text, children)."""
+    if records:
+        store.add_many(records)
+    consolidate(store, more.pop('settings', SETTINGS), **more)
+    return told(TreeView(store, Window(), UTC))
+
+
+def told(view: TreeView, node_id: int | None = None) -> Any:
+    """Return the tree below a node as nested (level, name or text, children)."""
+    node = view.root if node_id is None else view.node(node_id)
+    children = [told(view, child.id) for child in view.children(node.id or 0)]
+    return (node.level, node.name or node.summary, children) if children else (
+        node.level, node.name or node.summary)
+
+
+def below_days(store: MemoryStore) -> list[tuple[Any, ...]]:
+    """Return the events and goals with their spans, texts, members and goals above them, without ids."""
+    with store.reading() as session:
+        rows = {row.id: row for row in session.scalars(
+            select(schema.NodeRow).where(schema.NodeRow.level <= 3))}
+        members: dict[int, list[tuple[str, int]]] = {}
+        for member in session.scalars(select(schema.NodeMemberRow)):
+            members.setdefault(member.node_id, []).append((member.kind, member.ref_id))
+
+    def mark(row: Any) -> tuple[Any, ...]:
+        return (row.start_ns, row.end_ns, row.level, row.name, row.status, row.summary)
+
+    return sorted((*mark(row), tuple(sorted(members.get(row.id, []))),
+                   mark(rows[row.parent_id]) if row.parent_id in rows else ())
+                  for row in rows.values())
+
+
+def check_whole(store: MemoryStore) -> None:
+    """Fail where the tree is no tree: one root a robot, spans nest, order holds, each record has one path."""
+    with store.reading() as session:
+        rows = {row.id: row for row in session.scalars(select(schema.NodeRow))}
+        members = list(session.scalars(select(schema.NodeMemberRow)))
+        recorded = {(kind, ref_id) for kind in (
+            'skill_event', 'utterance', 'scene', 'annotation', 'observation')
+            for ref_id in session.scalars(select(schema.KINDS[kind].id).where(
+                ~schema.KINDS[kind].pending))}
+    children: dict[int | None, list[Any]] = {}
+    for row in rows.values():
+        children.setdefault(row.parent_id, []).append(row)
+    robots = [row.robot_id for row in children.get(None, [])]
+    assert len(robots) == len(set(robots)) == len({row.robot_id for row in rows.values()})
+    for row in rows.values():
+        below = sorted(children.get(row.id, []), key=lambda child: child.ordinal)
+        assert row.level == 2 or below or row.level == 3
+        assert [child.ordinal for child in below] == list(range(len(below)))
+        starts = [child.start_ns for child in below]
+        assert starts == sorted(starts)
+        for child in below:
+            assert row.start_ns <= child.start_ns <= child.end_ns <= row.end_ns
+            assert row.level > child.level or row.level == child.level == 3
+            assert row.robot_id == child.robot_id
+    assert sorted((item.kind, item.ref_id) for item in members) == sorted(recorded)
+    for row in rows.values():
+        steps, top = 0, row
+        while top.parent_id is not None:
+            top, steps = rows[top.parent_id], steps + 1
+            assert steps < 100
+        assert top.level >= 8
+
+
+@dataclass(frozen=True)
+class Said:
+    """A reply."""
+
+    text: str
+    prompt_tokens: int = 10
+    completion_tokens: int = 5
+    model: str = 'scripted'
+
+
+class Scripted:
+    """A model that replies what the test says, or what a function makes of the messages."""
+
+    def __init__(self, replies: Any, available: bool = True) -> None:
+        self.replies = replies
+        self.available = available
+        self.asked: list[list[dict[str, Any]]] = []
+
+    def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
+                 schema: dict[str, Any] | None = None, deadline_s: float | None = None,
+                 cancel: threading.Event | None = None) -> Said:
+        assert purpose == 'summary'
+        self.asked.append([dict(message) for message in messages])
+        reply = self.replies(messages) if callable(self.replies) else self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return Said(reply)
+
+
+def listed(messages: list[dict[str, Any]]) -> list[str]:
+    """Return the numbered lines of a prompt, without their numbers."""
+    return [line.partition('. ')[2] for line in messages[1]['content'].splitlines()
+            if line.partition('. ')[0].isdigit()]
