@@ -32,10 +32,12 @@ _THINGS = re.compile(r'\bthing(?:\W+(?:the |a |an )?thing)+\b')
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question and the code that answers it, in the console's functions."""
+    """A question and the code that answers it; with `output`, code that looks first, and `then` answers."""
 
     question: str
     code: str
+    output: str = ''
+    then: str = ''
 
 
 @cache

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import tzinfo
+import re
 
 from sqlalchemy import func, select
 
-from emv_ros.agent.asked import names_a_time
+from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.console.rows import clean
+from emv_ros.agent.console.windows import Clock
 from emv_ros.memory import queries, schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
@@ -17,6 +19,7 @@ from emv_ros.timeline import Interval, format_stamp, to_datetime
 
 NAMES = {'skills': 16, 'goals': 6, 'objects': 12, 'speakers': 6}
 NAME_CHARS = 60
+_SEEN_FROM_NOW = re.compile(r'\b(?:ago|now|today|current\w*)\b', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,15 @@ def describe(store: MemoryStore, question: str, window: Window, now_ns: int, zon
     """Return the facts for a question: of many names only those most like it."""
     span = recorded_span(store, window)
     now = to_datetime(now_ns, zone)
-    # A time that nobody asked for would only be copied into the code.
-    lines = [f'Now: {now:%A %Y-%m-%d %H:%M}'] if names_a_time(question) else []
+    lines: list[str] = []
     if span is None:
-        return Facts('\n'.join([*lines, 'Memory is empty.']), None)
+        return Facts('Memory is empty.', None)
+    clock = Clock(now_ns, zone, span.end_ns)
+    # A time that nobody asked for would only be copied into the code.
+    if _SEEN_FROM_NOW.search(question):
+        lines.append(f'Now: {now:%A %Y-%m-%d %H:%M}')
+    lines += [f'Time asked: {item.words!r} is when={item.when!r}'
+              for item in asked_times(question, clock)]
     lines.append(f'Memory: {format_stamp(span.start_ns, zone)} to {format_stamp(span.end_ns, zone)}')
     known = queries.known_names(store, window.robots)
     for kind, most in NAMES.items():

@@ -50,6 +50,9 @@ def build(examples: Sequence[Example], question: str, facts: str, turns: Sequenc
     for example in examples:
         messages += [{'role': 'user', 'content': f'Question: {example.question}'},
                      {'role': 'assistant', 'content': fenced(example.code)}]
+        if example.output:
+            messages += [{'role': 'user', 'content': f'Output:\n{example.output}'},
+                         {'role': 'assistant', 'content': fenced(example.then)}]
     first = f'{facts}\nQuestion: {question}'
     contents = [first, *(f'Output:\n{turn.output}' for turn in turns)]
     for index, content in enumerate(contents):

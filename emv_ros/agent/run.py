@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from emv_ros.agent.answers import Answer, EvidenceItem, Progress, QueryStatus
-from emv_ros.agent.asked import is_yes_no
+from emv_ros.agent.asked import is_yes_no, things_in
 from emv_ros.agent.checks import Grounds, Verdict, check_answer, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.console.rewrite import has_statements
@@ -115,7 +115,7 @@ class QuestionRun:
         reply = self._model.complete(
             messages, purpose='agent', max_tokens=self._settings.reply_tokens, stop=STOP,
             deadline_s=max(0.1, self._time_left_s()), cancel=self._cancel,
-            temperature=VARIED if self._repeats else 0.0)
+            fixed_messages=1, temperature=VARIED if self._repeats else 0.0)
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
         code = code_of(reply.text)
@@ -131,6 +131,8 @@ class QuestionRun:
 
     def _after_repeat(self, code: str) -> None:
         self._repeats += 1
+        if not self._library.found:
+            raise LimitReached('the searches found nothing')
         self._tell(code, 'This command was run before, with the output above. Use another function, or answer.')
 
     def _execute(self, code: str) -> Answer | None:
@@ -141,7 +143,7 @@ class QuestionRun:
         text = self._text(output)
         if self._library.final is None or output.error:
             self._tell(code, text or '(nothing was printed)')
-            return None
+            return None if output.error else self._nothing_at_all()
         self._report('answering', code)
         kind, said, ids = self._library.final
         if kind == 'not_recorded':
@@ -151,6 +153,15 @@ class QuestionRun:
             return self._refused(code, text, verdict)
         self._tell(code, text)
         return self._done(QueryStatus.ANSWERED, verdict.text, evidence=verdict.evidence)
+
+    def _nothing_at_all(self) -> Answer | None:
+        """End early where nothing was found and memory holds no word of what is asked."""
+        things = things_in(self._question)
+        if self._library.found or not things or any(self._words(thing) for thing in things):
+            return None
+        if self._is_near():
+            return None
+        return self._absent_answer(f'nothing recorded mentions {", ".join(things)}')
 
     def _text(self, output: Output) -> str:
         parts = [output.text.rstrip()]
@@ -198,12 +209,14 @@ class QuestionRun:
     def _forced(self, why: str) -> Answer:
         """Ask one last time; else give the best evidence under the status LIMIT."""
         try:
-            if done := self._round(is_last=True, told=FORCED):
+            if self._library.found and (done := self._round(is_last=True, told=FORCED)):
                 return done
         except ModelCanceledError:
             raise
         except ModelTimeoutError as error:
             why = str(error)
+        if not self._library.found:
+            return self._absent_answer(why)
         hits = self._searcher.search(self._question, self._window, k=5).hits
         text, evidence = in_words(self._library.store, hits, self._library.zone)
         return self._done(QueryStatus.LIMIT, text, message=why, evidence=evidence)

@@ -25,7 +25,7 @@ from emv_ros.memory.rows import KIND_OF
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, Status
 from emv_ros.retrieval.search import Searcher
-from emv_ros.timeline import MINUTE_NS, Interval
+from emv_ros.timeline import HOUR_NS, MINUTE_NS, Interval
 
 MAX_ROWS = 1000
 BESIDE = 500
@@ -45,7 +45,7 @@ class Library:
         self.notes: list[str] = []
         self.final: tuple[str, str, list[str]] | None = None  # kind, text, evidence ids
         self.state = state
-        self.searches = 0
+        self.found = 0  # records handed out, other than nodes
         self.store = store
         self._searcher = searcher
         self._window = window
@@ -107,6 +107,8 @@ class Library:
     def around(self, when: Any, minutes: Any) -> list[dict[str, Any]]:
         """Return what was done at about a time: from half the minutes before it to all after it."""
         span = self._clock.interval_of(when)
+        if span.end_ns - span.start_ns > 12 * HOUR_NS:
+            raise EmvError(f'around() takes a moment; for {when!r} use days(when=…) or goals(when=…)')
         margin = max(1, min(int(minutes), 24 * 60)) * MINUTE_NS
         near = queries.skill_events(
             self.store, self._within(span.start_ns - margin // 2, span.end_ns + margin),
@@ -185,7 +187,6 @@ class Library:
 
     def search(self, text: Any, start: Any, end: Any, when: Any, k: Any) -> list[dict[str, Any]]:
         """Return what resembles the text, best first."""
-        self.searches += 1
         window = self._narrow(start, end, when)
         result = self._searcher.search(_text(text), window, k=max(1, min(int(k or 8), 50)))
         if result.note:
@@ -320,6 +321,7 @@ class Library:
     def _give(self, kind: str, record: Any, fields: dict[str, Any],
               span: Interval | None = None) -> dict[str, Any]:
         """Remember a row as shown and return it; one scene may stand for several objects in turn."""
+        self.found += kind != 'node'
         self.shown[fields['id']] = evidence_item(
             fields, span or span_of(record), self._pictures.path_of(kind, record))
         return fields

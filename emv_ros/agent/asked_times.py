@@ -1,0 +1,77 @@
+"""The times that a question names, resolved: a small model copies them better than it works them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta, tzinfo
+import re
+
+from emv_ros.agent.console.windows import Clock
+from emv_ros.errors import TimeExpressionError
+from emv_ros.timeline import MINUTE_NS, SECOND_NS, Interval, to_datetime
+
+MAX_WORDS = 9
+# Words that say how a time is meant, and are no part of it.
+_LOOSE = re.compile(
+    r'\b(?:shortly|just|right|soon|about|around|roughly|approximately|circa|before|after|by|since|early|late|in|on|at|'
+    r'the|of)\b', re.IGNORECASE)
+_TELLING = re.compile(
+    r'\d|\b(?:today|yesterday|tonight|ago|last|this|morning|noon|afternoon|evening|night|midnight|week|month|year|'
+    r'(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|'
+    r'november|december)\b', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTime:
+    """Words of a question, the span they mean, and the span as `when=` takes it."""
+
+    words: str
+    span: Interval
+    when: str
+
+
+def asked_times(question: str, clock: Clock) -> list[AskedTime]:
+    """Return the times that the question names, longest phrases first found, none twice."""
+    words = re.findall(r"[\w:.'+-]+", question)
+    found: list[AskedTime] = []
+    taken: set[int] = set()
+    for length in range(min(MAX_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            places = set(range(start, start + length))
+            phrase = ' '.join(words[start:start + length])
+            if places & taken or not _TELLING.search(phrase):
+                continue
+            span = _span(phrase, clock)
+            if span is not None:
+                taken |= places
+                found.append(AskedTime(phrase, span, written(span, clock.zone)))
+    return found
+
+
+def _span(phrase: str, clock: Clock) -> Interval | None:
+    bare = ' '.join(_LOOSE.sub(' ', phrase).split()).strip(".'")
+    if not bare or bare.isdigit() or (len(bare.split()) == 1 and bare.lower() in ('last', 'this', 'may')):
+        return None
+    try:
+        return clock.interval_of(bare)
+    except TimeExpressionError:
+        return None
+
+
+def written(span: Interval, zone: tzinfo) -> str:
+    """Return a span in words that mean it again."""
+    start, end = to_datetime(span.start_ns, zone), to_datetime(span.end_ns, zone)
+    length = span.end_ns - span.start_ns
+    if length <= SECOND_NS:
+        return f'{start:%Y-%m-%d %H:%M:%S}'
+    if length <= MINUTE_NS and start.second == 0:
+        return f'{start:%Y-%m-%d %H:%M}'
+    is_midnights = start.strftime('%H%M') == end.strftime('%H%M') == '0000'
+    if is_midnights and end.date() - start.date() == timedelta(days=1):
+        return f'{start:%Y-%m-%d}'
+    if is_midnights and start.day == end.day == 1 and 27 < (end - start).days < 32:
+        return f'{start:%B %Y}'
+    if is_midnights:
+        return f'{start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d}'
+    clock = '%Y-%m-%d %H:%M:%S' if start.second or end.second else '%Y-%m-%d %H:%M'
+    return f'{start:{clock}} to {end:{clock}}'
