@@ -18,6 +18,7 @@ from emv_ros.agent.console.rows import local
 from emv_ros.agent.console.sandbox import Sandbox
 from emv_ros.agent.console.tree_state import TreeState
 from emv_ros.agent.console.windows import Clock
+from emv_ros.agent.evidence import with_pictures
 from emv_ros.agent.examples import choose
 from emv_ros.agent.facts import Facts, describe
 from emv_ros.agent.models.client import ModelClient
@@ -62,6 +63,7 @@ class Agent:
         finally:
             self._free.release()
         name = self._model.name('agent') if self._model else ''
+        answer = self._illustrated(answer, question)
         answer = replace(answer, duration_s=time.monotonic() - began, model=name)
         return self._logged(question, answer, trace)
 
@@ -130,6 +132,16 @@ class Agent:
                 error = second
         log.error('a question failed: %s', error)
         return Answer(status=QueryStatus.ERROR, message=str(error))
+
+    def _illustrated(self, answer: Answer, question: Question) -> Answer:
+        """Add the pictures of the evidence; an answer goes out also where they cannot be found."""
+        window = Window(robots=question.robots, before_ns=question.query_time_ns)
+        try:
+            return replace(answer, evidence=tuple(
+                with_pictures(self._store, answer.evidence, window)))
+        except EmvError as error:
+            log.error('the pictures of the evidence were not found: %s', error)
+            return answer
 
     def _logged(self, question: Question, answer: Answer, trace: list[dict[str, Any]]) -> Answer:
         record = QueryRecord(

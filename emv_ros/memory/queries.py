@@ -19,7 +19,8 @@ from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
-    Annotation, ImageRecord, Node, Observation, Scene, SceneObject, SkillEvent, Status, Utterance)
+    Annotation, ImageRecord, Node, Observation, QueryRecord, Scene, SceneObject, SkillEvent,
+    Status, Utterance)
 
 _SQUASH = re.compile(r'[^a-z0-9]+')
 _WORDS = re.compile(r'\w+')
@@ -214,6 +215,14 @@ def members(store: MemoryStore, node_id: int) -> list[tuple[str, int]]:
         return [(kind, ref_id) for kind, ref_id in session.execute(
             select(row.kind, row.ref_id).where(row.node_id == node_id)
             .order_by(row.kind, row.ref_id))]
+
+
+def latest_query(store: MemoryStore) -> QueryRecord | None:
+    """Return the question that was answered last, or None."""
+    row = schema.QueryRow
+    with store.reading() as session:
+        found = session.scalar(select(row).order_by(row.id.desc()).limit(1))
+        return record_of('query', found, '') if found else None
 
 
 def known_names(store: MemoryStore, robots: Iterable[str] = ()) -> dict[str, list[str]]:
