@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sensor_msgs.msg import CompressedImage, Image
@@ -16,6 +18,7 @@ from emv_ros.nodes.clocks import is_simulated
 from emv_ros.nodes.ingest import IngestNode
 from emv_ros.nodes.inputs import TopicInput
 from emv_ros.nodes.running import run
+from emv_ros.nodes.status import NodeState
 from emv_ros.timeline import SECOND_NS
 
 
@@ -23,7 +26,7 @@ class CameraIngest(IngestNode):
     """Any number of cameras; each is named by its topic without `image_raw` and the like."""
 
     types = {'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
-    default_topics = ('camera/image_raw',)
+    default_topics = ('camera/image_raw', 'camera/image_raw/compressed')
     is_stream = True
     depth = qos.PICTURE_DEPTH
 
@@ -31,6 +34,12 @@ class CameraIngest(IngestNode):
         super().__init__(name, **kwargs)
         # Looks at the stamp alone, so that no picture is compressed only to be left out.
         self._due = Throttle(round(self.settings.ingest.keyframe_period_s * SECOND_NS))
+
+    def topic_names(self) -> Iterable[tuple[str, bool]]:
+        """Yield the topics; of a camera that has several, each may be absent."""
+        topics = Counter(camera_of(topic) for topic in self.topics)
+        for topic, _ in super().topic_names():
+            yield topic, topics[camera_of(topic)] > 1
 
     def convert(self, message: Any, source: TopicInput, receipt_ns: int) -> list[Converted]:
         """Return the picture, or nothing where it comes too early after the one before."""
@@ -48,6 +57,16 @@ class CameraIngest(IngestNode):
         if is_kept:
             self._due.mark(source.topic, record.stamp_ns)
         return is_kept
+
+    def state(self) -> NodeState:
+        """Return what the status tells; a camera of which no topic is there is told too."""
+        state = super().state()
+        there = {camera_of(topic.topic) for topic in state.topics if topic.publishers}
+        absent = sorted({camera_of(topic.topic) for topic in state.topics
+                         if topic.is_optional} - there)
+        return replace(state, problems=[
+            *state.problems, *(f'no publisher of the camera {name}' for name in absent)])
+
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ from emv_ros.nodes.cancelling import is_canceling
 from emv_ros.nodes.clocks import wall_clock
 from emv_ros.nodes.consolidation_run import Consolidation, Outcome, Request, Step
 from emv_ros.nodes.consolidation_runs import Runs
-from emv_ros.nodes.faults import guarded
+from emv_ros.nodes.faults import guarded, in_words
 from emv_ros.nodes.lifecycle import MemoryNode
 from emv_ros.nodes.running import run_groups
 from emv_ros.nodes.status import NodeState, StatusPublisher
@@ -111,7 +111,7 @@ class ConsolidationNode(MemoryNode):
             outcome = Outcome(status='unsupported', message=str(error))
         except Exception as error:  # the border of this callback: the asker gets the reason
             self.faults.add('consolidate', error)
-            outcome = Outcome(status='error', message=str(error))
+            outcome = Outcome(status='error', message=in_words(error))
         self._runs.forget(bytes(goal.goal_id.uuid))
         if outcome.status == 'canceled' and is_canceling(goal, self):
             goal.canceled()

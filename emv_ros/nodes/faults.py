@@ -12,7 +12,7 @@ import threading
 import traceback
 from typing import Any
 
-from emv_ros.errors import EmvError
+from emv_ros.errors import EmvError, RecordError
 
 
 class Faults:
@@ -26,8 +26,7 @@ class Faults:
 
     def add(self, where: str, error: Exception) -> None:
         """Note an error; ours in words, any other with its trace, since it is a bug."""
-        words = f'{where}: {error}' if isinstance(error, EmvError) else (
-            f'{where}: {type(error).__name__}: {error}')
+        words = f'{where}: {in_words(error)}'
         with self._lock:
             self.counts[where] += 1
             is_new, self.last = words != self.last, words
@@ -43,6 +42,11 @@ class Faults:
         """What the status tells; empty where nothing went wrong."""
         total = self.counts.total()
         return f'{total} callbacks failed, the latest {self.last}' if total else ''
+
+
+def in_words(error: Exception) -> str:
+    """Return what an error says; one that is not ours with its kind."""
+    return str(error) if isinstance(error, EmvError) else f'{type(error).__name__}: {error}'
 
 
 def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,10 +68,9 @@ def guarded_service(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, request, response)
         except Exception as error:  # as in `guarded`
-            self.faults.add(method.__name__, error)
+            if not isinstance(error, RecordError):  # of a request that makes no sense
+                self.faults.add(method.__name__, error)
             refused = type(response)()
-            refused.status = refused.STATUS_ERROR
-            refused.message = str(error) if isinstance(error, EmvError) else (
-                f'{type(error).__name__}: {error}')
+            refused.status, refused.message = refused.STATUS_ERROR, in_words(error)
             return refused
     return call

@@ -7,6 +7,7 @@ their own and come back at once. What a later version brings is refused with a s
 from __future__ import annotations
 
 from collections.abc import Sequence
+import threading
 from typing import Any
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes import conversions
 from emv_ros.nodes.faults import guarded_service
 from emv_ros.nodes.lifecycle import MemoryNode
+from emv_ros.nodes.parameters import declare
 from emv_ros.nodes.question_action import QuestionAction
 from emv_ros.nodes.questions import Questions
 from emv_ros.nodes.refusals import Refusals
@@ -40,6 +42,9 @@ class QueryNode(MemoryNode):
         super().__init__(name, **kwargs)
         self._asking = ReentrantCallbackGroup()
         self._looking = ReentrantCallbackGroup()
+        self.preload: bool = declare(
+            self, 'preload', True, 'load the models at start; False: at the first question')
+        self._loading: list[threading.Thread] = []
 
     @property
     def threads(self) -> int:
@@ -47,7 +52,7 @@ class QueryNode(MemoryNode):
         return 2 * self.settings.agent.parallel_questions + SPARE_THREADS
 
     def open(self) -> None:
-        """Open the memory and prepare the model, which is loaded at the first question."""
+        """Open the memory, and begin to load the models."""
         from emv_ros.agent.agent import Agent
         from emv_ros.agent.models.client import ModelClient
         from emv_ros.nodes.lookups import Lookups
@@ -59,6 +64,10 @@ class QueryNode(MemoryNode):
         self._questions = Questions(Agent(self._store, self.settings, self._model, searcher))
         self._lookups = Lookups(self._store, searcher)
         self._survey = Survey(self._store)
+        if self.preload:
+            vectors = threading.Thread(target=lambda: searcher.embedder, name='emv_vectors')
+            vectors.start()
+            self._loading = [thread for thread in (vectors, self._model.warm()) if thread]
 
     def start(self) -> None:
         """Serve."""
@@ -88,6 +97,8 @@ class QueryNode(MemoryNode):
 
     def close(self) -> None:
         """Close the memory."""
+        for thread in self._loading:
+            thread.join(END_S)
         self._survey.close()
         self._store.close()
 

@@ -10,9 +10,10 @@ from rclpy.callback_groups import CallbackGroup
 
 from emv_ros.action import QueryEpisodicMemory
 from emv_ros.agent.answers import Answer, QueryStatus, Question
+from emv_ros.errors import RecordError
 from emv_ros.nodes import conversions
 from emv_ros.nodes.cancelling import is_canceling
-from emv_ros.nodes.faults import guarded
+from emv_ros.nodes.faults import guarded, in_words
 from emv_ros.nodes.lifecycle import MemoryNode
 from emv_ros.nodes.questions import Questions
 
@@ -54,8 +55,9 @@ class QuestionAction:
             answer = self._questions.ask(
                 key, self._read(goal.request), lambda *progress: self._tell(goal, *progress))
         except Exception as error:  # the border of this callback: the asker gets the reason
-            self.faults.add('execute', error)
-            answer = Answer(status=QueryStatus.ERROR, message=str(error))
+            if not isinstance(error, RecordError):
+                self.faults.add('execute', error)
+            answer = Answer(status=QueryStatus.ERROR, message=in_words(error))
         finally:
             self._questions.end(key)
         self._conclude(goal, answer)

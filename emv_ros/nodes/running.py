@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import logging
 import signal
 import threading
+import time
 from typing import Any
 
 import rclpy
@@ -25,7 +26,7 @@ from emv_ros.nodes.logs import forward_logs
 
 log = logging.getLogger(__name__)
 
-CHECK_PERIOD_S = 0.5
+CHECK_PERIOD_S = 0.1
 Group = tuple[Callable[[], Executor], Sequence[MemoryNode]]
 
 
@@ -73,8 +74,8 @@ def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None =
 
     The status is 1 where a node could not start, 2 where a parameter is wrong.
     """
-    ends = threading.Event()
-    _on_signals(ends)
+    told: list[int] = []  # a list: an Event set by a handler can block the thread that waits for it
+    _on_signals(told)
     spinners: list[Spinner] = []
     try:
         rclpy.init(args=None if args is None else list(args),
@@ -86,8 +87,10 @@ def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None =
             return 1
         for spinner in spinners:
             spinner.start()
-        while not ends.wait(CHECK_PERIOD_S) and rclpy.ok():
-            pass
+        nodes[0].get_logger().info('running: ' + ', '.join(
+            f'{node.get_name()}{"" if node.is_active else " (inactive)"}' for node in nodes))
+        while not told and rclpy.ok():
+            time.sleep(CHECK_PERIOD_S)
         return 0
     except (EmvError, ParameterException, RCLError) as error:  # RCLError: of the arguments
         rclpy.logging.get_logger('emv_ros').fatal(str(error))
@@ -108,9 +111,9 @@ def _end(spinners: Sequence[Spinner]) -> None:
     rclpy.try_shutdown()
 
 
-def _on_signals(ends: threading.Event) -> None:
+def _on_signals(told: list[int]) -> None:
     def end(number: int, _frame: Any) -> None:
-        ends.set()
+        told.append(number)
         signal.signal(number, signal.SIG_DFL)
 
     for number in (signal.SIGINT, signal.SIGTERM):

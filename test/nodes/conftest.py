@@ -25,16 +25,16 @@ class Process:
         command = [sys.executable, '-c', f'import sys; from {module} import main; '
                    'sys.exit(main(sys.argv))', '--ros-args']
         parameters = {'memory.folder': str(folder), 'memory.flush_period_s': 0.1, **parameters}
+        if '--params-file' in parameters:  # what stands later on the command line counts
+            command += ['--params-file', str(parameters.pop('--params-file'))]
         for name, value in parameters.items():
-            if name.startswith('--'):
-                command += [name, str(value)]
-            elif name.startswith(('__', '/')):
+            if name.startswith(('__', '/')):
                 command += ['-r', f'{name}:={value}']
             else:
                 command += ['-p', f'{name}:={_yaml(value)}']
         self.process = subprocess.Popen(
-            command, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True)
+            command, env={**os.environ, 'PYTHONFAULTHANDLER': '1', **env},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines: list[str] = []
         self._is_told = False
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -60,8 +60,9 @@ class Process:
         try:
             status = self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self.process.send_signal(signal.SIGABRT)  # faulthandler shows where it hangs
             self.process.wait()
+            self._reader.join(5)
             raise AssertionError(f'no end after signal {number}:\n{self.output}') from None
         self._reader.join(5)
         return status

@@ -7,9 +7,11 @@ import time
 from typing import Any
 
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from emv_ros.action import QueryEpisodicMemory
 from emv_ros.msg import MemoryStatus
 
 LIMIT_S = 20.0
@@ -63,6 +65,18 @@ class Robot:
             wait_until(publisher.get_subscription_count, f'a subscriber of {topic}')
         return publisher
 
+    def action_client(self, kind: type, name: str) -> ActionClient:
+        """Return a client of an action that is there."""
+        # In the thread that spins: rclpy shows a client to its executor before it is complete.
+        made = self._executor.create_task(lambda: ActionClient(self.node, kind, name))
+        wait_until(made.done, f'a client of {name}')
+        assert made.result().wait_for_server(LIMIT_S), f'no action {name}'
+        return made.result()
+
+    def end(self, client: ActionClient) -> None:
+        """Destroy a client of an action."""
+        wait_until(self._executor.create_task(client.destroy).done, 'the end of a client')
+
     def listen(self, kind: type, topic: str) -> list[Any]:
         """Return a list that messages go into."""
         heard: list[Any] = []
@@ -102,3 +116,8 @@ def result_of(handle: Any, limit_s: float = LIMIT_S) -> Any:
     future = handle.get_result_async()
     wait_until(future.done, 'a result', limit_s)
     return future.result()
+
+
+def asking(robot: Robot) -> ActionClient:
+    """Return a client of the action that answers questions."""
+    return robot.action_client(QueryEpisodicMemory, 'query_episodic_memory')

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip('rclpy')
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
 from slow_model import SlowModel, serving
 from stand_in import result_of, sent, wait_until
 
@@ -37,19 +36,12 @@ def filled(folder, runs=6):
     return folder
 
 
-@pytest.fixture
-def client(robot):
-    client = ActionClient(robot.node, Consolidate, 'consolidate')
-    yield client
-    client.destroy()
-
-
-def test_on_its_timer_and_when_asked(start, robot, client, tmp_path):
+def test_on_its_timer_and_when_asked(start, robot, tmp_path):
     folder = filled(tmp_path / 'memory')
     quiet = {'model__model': 'none', 'retrieval__embedder': 'none'}
     start('consolidation', folder, tree__period_s=600.0, **quiet)
     start('query', folder, **quiet)
-    assert client.wait_for_server(20)
+    client = robot.action_client(Consolidate, 'consolidate')
     steps = []
     reply = result_of(sent(client, Consolidate.Goal(), lambda item: steps.append(item.feedback)))
     assert reply.status == GoalStatus.STATUS_SUCCEEDED, reply.result
@@ -74,6 +66,7 @@ def test_on_its_timer_and_when_asked(start, robot, client, tmp_path):
     status = wait_until(
         lambda: (now := robot.statuses['consolidation']).last_consolidation.sec and now, 'status')
     assert abs(status.last_consolidation.sec - time.time()) < 60
+    robot.end(client)
 
 
 def test_the_timer_takes_what_comes(start, robot, tmp_path):
@@ -86,13 +79,13 @@ def test_the_timer_takes_what_comes(start, robot, tmp_path):
         wait_until(lambda: len(queries.nodes(store, level=2)) == 2, 'the next event')
 
 
-def test_cancel_inside_a_model_call(start, client, tmp_path):
+def test_cancel_inside_a_model_call(start, robot, tmp_path):
     folder = filled(tmp_path / 'memory', runs=40)
     model = SlowModel('{}', 30.0)
     with serving(model) as url:
         start('consolidation', folder, tree__period_s=600.0, retrieval__embedder='none',
               model__model='openai/slow', model__api_base=url)
-        assert client.wait_for_server(20)
+        client = robot.action_client(Consolidate, 'consolidate')
         handle = sent(client, Consolidate.Goal())
         wait_until(lambda: model.calls, 'a call of the model', 40)
         began = time.monotonic()
@@ -102,3 +95,4 @@ def test_cancel_inside_a_model_call(start, client, tmp_path):
         assert reply.status == GoalStatus.STATUS_CANCELED
         assert reply.result.status == reply.result.STATUS_CANCELED
         assert reply.result.nodes_made >= 40  # what was done stays
+        robot.end(client)

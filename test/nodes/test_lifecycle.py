@@ -151,6 +151,33 @@ def test_topics_follow_their_publishers(start, robot, tmp_path):
         robot.node.destroy_publisher(publisher)
 
 
+def test_publishers_of_every_kind_before_and_after_us(start, robot, tmp_path):
+    kinds = {
+        'reliable_latched': {'reliable': True, 'latched': True},
+        'reliable_volatile': {'reliable': True, 'latched': False},
+        'best_effort_latched': {'reliable': False, 'latched': True},
+        'best_effort_volatile': {'reliable': False, 'latched': False}}
+    topics = [f'{kind}_{when}' for kind in kinds for when in ('before', 'after')]
+    publishers = {f'{kind}_before': robot.publisher(SkillEvent, f'{kind}_before', wait=False, **how)
+                  for kind, how in kinds.items()}
+    start('skill_ingest', topics=topics)
+    topic_when(robot, 'skill_ingest', f'/{topics[-1]}', lambda state: True, 'the node')
+    for kind, how in kinds.items():
+        publishers[f'{kind}_after'] = robot.publisher(
+            SkillEvent, f'{kind}_after', wait=False, **how)
+    for topic, publisher in publishers.items():
+        wait_until(publisher.get_subscription_count, topic)
+        publisher.publish(SkillEvent(skill=topic, status=3))
+    with opened(tmp_path / 'memory') as store:
+        wait_until(lambda: {event.skill for event in queries.skill_events(store)} == set(topics),
+                   'one event of each')
+    for topic in topics:
+        state = topic_when(robot, 'skill_ingest', f'/{topic}', lambda state: state.received, topic)
+        assert (state.reliable, state.received) == (topic.startswith('reliable'), 1)
+    for publisher in publishers.values():
+        robot.node.destroy_publisher(publisher)
+
+
 def test_a_large_best_effort_picture_is_named(start, robot):
     start('camera_ingest', topics=['big/image_raw'])
     camera = robot.publisher(Image, 'big/image_raw', reliable=False)

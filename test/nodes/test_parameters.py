@@ -67,11 +67,7 @@ def test_the_nodes_read_the_file(start, robot, tmp_path):
     """As rclpy parses it, with empty names in lists; a node finds what is for it."""
     from stand_in import wait_until
 
-    file = tmp_path / 'emv.yaml'
-    # Of two values of a parameter the more special one wins, so the folder goes into the file.
-    file.write_text(FILE.read_text('utf-8').replace(
-        "folder: ''", f"folder: '{tmp_path / 'memory'}'", 1))
-    start('skill_ingest', **{'--params-file': file})
+    start('skill_ingest', **{'--params-file': FILE})
     wait_until(lambda: 'skill_ingest' in robot.statuses, 'the node')
     status = robot.statuses['skill_ingest']
     assert [topic.topic for topic in status.topics] == ['/skill_events']

@@ -2,67 +2,22 @@
 
 from __future__ import annotations
 
-import time
-
-import cv2
-import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
-from sensor_msgs.msg import Image
-from slow_model import SlowModel, serving
-from stand_in import result_of, sent, wait_until
+from sample import PNG, filled
+from stand_in import asking, result_of, sent
 
 from emv_ros import action, srv
-from emv_ros.memory import queries
-from emv_ros.memory.store import MemoryStore
 from emv_ros.msg import Evidence, SkillEvent
-from emv_ros.records import ImageRecord, Observation, SkillReport, Status, Utterance
-from emv_ros.settings import MemorySettings
-from emv_ros.timeline import SECOND_NS
 
 pytestmark = pytest.mark.ros
-NOON_NS = 1_750_000_000 * SECOND_NS
-PNG = cv2.imencode('.png', np.zeros((3, 4, 3), np.uint8))[1].tobytes()
-
-
-def filled(where):
-    """Return a memory with two runs of a skill, words, a picture, observations of two cups."""
-    with MemoryStore.open(MemorySettings(), where) as store:
-        for second, status in ((0, Status.RUNNING), (5, Status.SUCCEEDED), (60, Status.RUNNING),
-                               (70, Status.FAILED)):
-            store.add(SkillReport(
-                stamp_ns=NOON_NS + second * SECOND_NS, skill='GraspObject', status=status,
-                goal_stack=('Tidy',), parameters={'object': 'milk', 'code': '7', 'force': 2}))
-        store.add(Utterance(stamp_ns=NOON_NS, speaker='user', text='Please bring the milk.'))
-        store.add_image(PNG, ImageRecord(
-            stamp_ns=NOON_NS + SECOND_NS, camera='head', sha256='', media_type='image/png',
-            width=4, height=3))
-        for second, instance in ((0, 'cup_1'), (1, 'cup_2'), (9, 'cup_1')):
-            store.add(Observation(
-                stamp_ns=NOON_NS + second * SECOND_NS, end_ns=NOON_NS + (second + 1) * SECOND_NS,
-                name='cup', instance=instance))
-    return where
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return filled(tmp_path / 'memory')
-
-
 @pytest.fixture(scope='module')
 def served(start_all):
     """A query node without a model."""
     start_all('query', filled(start_all.folder), model__model='none', retrieval__embedder='none')
-
-
-def asking(robot):
-    client = ActionClient(robot.node, action.QueryEpisodicMemory, 'query_episodic_memory')
-    assert client.wait_for_server(20)
-    return client
 
 
 def test_look_ups(served, robot):
@@ -109,11 +64,10 @@ def test_what_a_later_version_brings_is_refused_in_words(served, robot):
     assert answer.status == answer.STATUS_UNSUPPORTED and answer.message
     answer = robot.call(srv.GetBiography, 'get_biography', entity_ids=['e3'])
     assert answer.status == answer.STATUS_UNSUPPORTED and answer.message
-    client = ActionClient(robot.node, action.ForgetMemory, 'forget_memory')
-    assert client.wait_for_server(20)
+    client = robot.action_client(action.ForgetMemory, 'forget_memory')
     reply = result_of(sent(client, action.ForgetMemory.Goal(ids=['u1'])))
     assert reply.result.status == reply.result.STATUS_UNSUPPORTED and reply.result.message
-    client.destroy()
+    robot.end(client)
 
 
 def test_without_a_model_a_question_is_looked_up(served, robot):
@@ -127,73 +81,4 @@ def test_without_a_model_a_question_is_looked_up(served, robot):
     reply = result_of(sent(client, action.QueryEpisodicMemory.Goal(question='milk?')))
     assert reply.status == GoalStatus.STATUS_SUCCEEDED
     assert reply.result.status == reply.result.STATUS_RETRIEVED_ONLY
-    client.destroy()
-
-
-def test_cancel_inside_a_model_call(start, robot, folder):
-    model = SlowModel('pass', 30.0)
-    with serving(model) as url:
-        node = start('query', folder=folder, model__model='openai/slow', model__api_base=url,
-                     retrieval__embedder='none')
-        heard = []
-        client = asking(robot)
-        handle = sent(client, action.QueryEpisodicMemory.Goal(question='When did you grasp milk?'),
-                      lambda message: heard.append(message.feedback))
-        wait_until(lambda: model.calls, 'a call of the model', 40)
-        assert any(item.phase == item.PHASE_MODEL for item in heard)
-        began = time.monotonic()
-        handle.cancel_goal_async()
-        reply = result_of(handle)
-        assert time.monotonic() - began < 1.0
-        assert reply.status == GoalStatus.STATUS_CANCELED
-        assert reply.result.status == reply.result.STATUS_CANCELED
-        # A question that comes next is taken: nothing is left of the canceled one.
-        calls = model.calls
-        second = sent(client, action.QueryEpisodicMemory.Goal(question='What did you grasp?'))
-        wait_until(lambda: model.calls > calls, 'the next call')
-        busy = robot.call(srv.QueryEpisodicMemory, 'query_episodic_memory', question='And now?')
-        assert busy.status == busy.STATUS_BUSY
-        # A signal inside a model call: canceled, and an end in order.
-        began = time.monotonic()
-        assert node.stop() == 0
-        assert time.monotonic() - began < 15
-        assert second.accepted
-        client.destroy()
-
-
-def test_a_camera_at_30_hz_and_events_while_a_question_runs(start, robot, folder):
-    model = SlowModel('pass', 30.0)
-    with serving(model) as url:
-        start('memory', folder=folder, model__model='openai/slow', model__api_base=url,
-              retrieval__embedder='none', tree__period_s=600.0)
-        camera = robot.publisher(Image, 'camera/image_raw', reliable=False, wait=False)
-        events = robot.publisher(SkillEvent, 'skill_events')
-        wait_until(camera.get_subscription_count, 'the camera node')
-        client = robot.node.create_client(srv.QueryEpisodicMemory, 'query_episodic_memory')
-        assert client.wait_for_service(20)
-        client.call_async(srv.QueryEpisodicMemory.Request(question='When did you grasp milk?'))
-        wait_until(lambda: model.calls, 'a call of the model', 40)
-        picture = Image(width=320, height=240, encoding='rgb8', step=960)
-        picture.data.frombytes(bytes(320 * 240 * 3))
-        waits, begin = [], time.monotonic()
-        look_up = robot.node.create_client(srv.GetEvents, 'get_events')
-        assert look_up.wait_for_service(20)
-        for number in range(90):
-            time.sleep(max(0.0, begin + number / 30 - time.monotonic()))
-            camera.publish(picture)
-            for part in range(3):
-                events.publish(SkillEvent(skill=f's{number}_{part}', status=3))
-            if number % 9 == 0:
-                asked = time.monotonic()
-                future = look_up.call_async(srv.GetEvents.Request(skill='GraspObject'))
-                wait_until(future.done, 'a look-up')
-                waits.append(time.monotonic() - asked)
-        # The asker leaves while its question runs; nobody minds.
-        robot.node.destroy_client(client)
-        model.hold.set()
-        with MemoryStore.open(MemorySettings(), folder) as store:
-            wait_until(lambda: len(queries.skill_events(store)) == 2 + 270, 'all events')
-            assert store.counts()['image'] >= 2
-        assert sorted(waits)[len(waits) // 2] < 0.1, waits
-        assert robot.call(srv.GetEvents, 'get_events', skill='grasp object').total == 2
-        robot.node.destroy_client(look_up)
+    robot.end(client)
