@@ -1,8 +1,9 @@
 """Consolidation: what was recorded since the last time finds its place in the tree.
 
-Waiting records are taken in spans; each span is derived anew from L0 and put under its days in one transaction, which also
-marks the records as consolidated. Then the upper tree is grouped and written. It may be stopped anywhere: what was committed
-stands, and the next run goes on from there. With nothing new it writes nothing and calls no model.
+Waiting records are taken in spans; each span is derived anew from L0 and put under its days in
+one transaction, which also marks the records as consolidated. Then the upper tree is grouped and
+written. It may be stopped anywhere: what was committed stands, and the next run goes on from
+there. With nothing new it writes nothing and calls no model.
 """
 
 from __future__ import annotations
@@ -59,15 +60,16 @@ def consolidate(
         progress: Callable[[int, int], None] | None = None) -> ConsolidationReport:
     """Bring the tree of one robot, or of all, up to date with what is recorded.
 
-    Days are those of `zone`, by default the robot's own. `now_ns` is the robot's time: what ended less than `goal_gap_s`
-    ago keeps template texts until it has come to rest; without it all is at rest. `progress` is told (records done, records
-    in all). Raises StoreBusyError where another consolidator is at work.
+    Days are those of `zone`, by default the robot's own. `now_ns` is the robot's time: what ended
+    less than `goal_gap_s` ago keeps template texts until it has come to rest; without it all is
+    at rest. `progress` is told (records done, records in all). Raises StoreBusyError where
+    another consolidator is at work.
     """
     tree = settings.tree if isinstance(settings, Settings) else settings
     report = ConsolidationReport()
     begun = time.monotonic()
     with holding(store) as lease:
-        writer = SummaryWriter(model, tree, cancel)
+        writer = SummaryWriter(model, tree, cancel, lease.renew)
         for name in [robot] if robot else store.robots():
             own_zone = zone if zone is not None else store.zone_of([name])
             one = _Consolidation(store, name, parse_zone(own_zone) if isinstance(own_zone, str)
@@ -147,7 +149,7 @@ class _Consolidation:
         return True
 
     def _put(self, skeleton: Skeleton, done: Reconciled) -> None:
-        """Give what is new or moved its place under its day, and open the paths above what changed."""
+        """Give what is new or moved its place, and open the paths above what changed."""
         loose: list[schema.NodeRow] = []
         for row in done.top:
             if row.id in done.moved:

@@ -15,7 +15,8 @@ from emv_ros.tree.levels import EVENT, GOAL
 class Draft:
     """An event or a goal. `records` are what it is made of, its own run or annotation first.
 
-    `until_ns` is up to when it is known to have gone on, which for a run without an end grows with what happens in it.
+    `until_ns` is up to when it is known to have gone on, which for a run without an end grows
+    with what happens in it.
     """
 
     start_ns: int

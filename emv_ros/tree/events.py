@@ -1,13 +1,15 @@
 """Events (L2) of one stretch of time: which record is an event of its own, and which joins another.
 
 - A run of a skill without parts is one event.
-- Scenes in a row that show the same things in the same relations, within the same innermost running skill, are one
-  event. Words and pauses cut it. Scenes and words within a run without other parts join the event of that run, as
-  long as only one thing was seen; else the run becomes a goal with an event for each thing.
+- Scenes in a row that show the same things in the same relations, within the same innermost
+  running skill, are one event. Words and pauses cut it. Scenes and words within a run without
+  other parts join the event of that run, as long as only one thing was seen; else the run becomes
+  a goal with an event for each thing.
 - An utterance outside such a run is an event, and so is a narration that the source gave.
 - An observation joins the latest-starting run, scene or narration around its start, or is an event.
-- Where nothing but pictures, joints and poses was recorded for a while, that is an event, one a clock hour at most.
-  These raw records have no membership in nodes: they lie under whichever node covers their stamp.
+- Where nothing but pictures, joints and poses was recorded for a while, that is an event, one a
+  clock hour at most. These raw records have no membership in nodes: they lie under whichever node
+  covers their stamp.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class Stretch:
     observations: Sequence[Observation] = ()
 
     def __iter__(self):  # type: ignore[no-untyped-def]
-        for records in (self.runs, self.utterances, self.scenes, self.annotations, self.observations):
-            yield from records
+        yield from (*self.runs, *self.utterances, *self.scenes, *self.annotations,
+                    *self.observations)
 
 
 @dataclass(eq=False, slots=True)
@@ -68,7 +70,7 @@ class _Running:
 
 
 def derive(stretch: Stretch, settings: TreeSettings) -> list[Draft]:
-    """Return the top-level drafts of a stretch with all below them, in order of time, with their texts."""
+    """Return the top-level drafts of a stretch, in order of time, with all below them."""
     goals = [item for item in stretch.annotations if item.kind == 'goal']
     nesting = Nesting(stretch.runs, goals, round(settings.goal_gap_s * SECOND_NS))
     gap_ns = round(settings.event_gap_s * SECOND_NS)
@@ -93,7 +95,8 @@ def _place_moments(stretch: Stretch, nesting: Nesting, gap_ns: int) -> None:
     sights: dict[tuple[int | None, str], _Sight] = {}
     moments: list[Record] = [*stretch.scenes, *stretch.utterances, *(
         item for item in stretch.annotations if item.kind != 'goal')]
-    for record in sorted(moments, key=lambda item: (item.stamp_ns, type(item).__name__, item.id or 0)):
+    moments.sort(key=lambda item: (item.stamp_ns, type(item).__name__, item.id or 0))
+    for record in moments:
         parent = running.at(record.stamp_ns)
         if isinstance(record, Scene):
             _see(record, parent, nesting, sights, gap_ns)
@@ -151,8 +154,8 @@ def _place_observations(observations: Sequence[Observation], nesting: Nesting) -
               and not isinstance(draft.records[0], Utterance)]
     leaves.sort(key=lambda draft: draft.start_ns)
     running = _Running(list(reversed(leaves)), 0)
-    goals = _Running(sorted((draft for top in nesting.top for draft in top.walk()
-                             if draft.run and draft.children), key=lambda draft: -draft.start_ns), 0)
+    around = [draft for top in nesting.top for draft in top.walk() if draft.run and draft.children]
+    goals = _Running(sorted(around, key=lambda draft: -draft.start_ns), 0)
     for seen in sorted(observations, key=lambda item: (item.stamp_ns, item.id or 0)):
         leaf, goal = running.at(seen.stamp_ns), goals.at(seen.stamp_ns)
         if leaf is not None:

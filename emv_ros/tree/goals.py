@@ -1,10 +1,11 @@
 """Nesting: which run of a skill belongs to which goal (L3).
 
-A run belongs to the run that its `parent_source_id` names, or to the run of the last name in its goal stack that was
-going on when it began. Robots report late: a run of which only the end was reported also holds what began shortly
-before that, and a run that ended a moment ago still holds a late beginner. Where no run of the goal was reported, a goal is
-made from its name and spans its children. What has no parent belongs to the activity that the source annotated around
-its start: the one that began last.
+A run belongs to the run that its `parent_source_id` names, or to the run of the last name in its
+goal stack that was going on when it began. Robots report late: a run of which only the end was
+reported also holds what began shortly before that, and a run that ended a moment ago still holds
+a late beginner. Where no run of the goal was reported, a goal is made from its name and spans its
+children. What has no parent belongs to the activity that the source annotated around its start:
+the one that began last.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ LOOK_BACK = 32
 
 
 class Nesting:
-    """The forest of goals and runs of one stretch of time. `top` are the drafts without a parent."""
+    """The forest of goals and runs of one stretch; `top` are the drafts without a parent."""
 
-    def __init__(self, runs: Sequence[SkillEvent], goals: Sequence[Annotation], gap_ns: int) -> None:
-        """Nest the runs and annotated goals; a pause longer than `gap_ns` ends a goal that nobody ended."""
+    def __init__(self, runs: Sequence[SkillEvent], goals: Sequence[Annotation],
+                 gap_ns: int) -> None:
+        """Nest runs and annotated goals; a pause longer than `gap_ns` ends what nobody ended."""
         self.gap_ns = gap_ns
         self.top: list[Draft] = []
         self.activities = sorted((_activity(goal) for goal in goals),
@@ -58,7 +60,7 @@ class Nesting:
         return found
 
     def put(self, draft: Draft, parent: Draft | None) -> None:
-        """Put a draft under its parent, else under the activity around its start, else at the top."""
+        """Put a draft under its parent, else the activity around its start, else at the top."""
         parent = parent or self.activity_at(draft.start_ns)
         if parent is None:
             self.top.append(draft)
@@ -104,7 +106,7 @@ class Nesting:
         return made
 
     def _running(self, stack: tuple[str, ...], child: Draft) -> Draft | None:
-        """Return the run of the goal that was going on when the child began; the best of those that fit."""
+        """Return the run of the goal that went on when the child began, the best that fits."""
         same = self._named.get(stack[-1], [])
         at = bisect_right(self._starts.get(stack[-1], []), child.start_ns)
         best: tuple[tuple[int, ...], Draft] | None = None
@@ -143,6 +145,6 @@ def _activity(goal: Annotation) -> Draft:
 
 
 def _own_span(draft: Draft) -> Interval:
-    """Return the span that the source gave to an activity, whatever its children did to the node."""
+    """Return the span that the source gave to an activity, whatever its children did."""
     goal = draft.annotation
     return draft.span if goal is None else Interval(goal.stamp_ns, max(goal.stamp_ns, goal.end_ns))

@@ -1,9 +1,10 @@
 """The levels of the tree, and the calendar names of its upper nodes.
 
-L2 events and L3 goals come from records by rule. Consecutive ones of a day form episodes (L4; groups of groups are
-L5 to L7). From the day upwards the calendar is the skeleton, so that every day is a node that is found by its date and
-nothing ever crosses midnight but a goal, which belongs to the day it starts in. Weeks are cut at the ends of months.
-A calendar node above the day exists only where it has two children.
+L2 events and L3 goals come from records by rule. Consecutive ones of a day form episodes (L4;
+groups of groups are L5 to L7). From the day upwards the calendar is the skeleton, so that every
+day is a node that is found by its date and nothing ever crosses midnight but a goal, which
+belongs to the day it starts in. Weeks are cut at the ends of months. A calendar node above the
+day exists only where it has two children.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Path = tuple[str, ...]
 
 
 def path_of(day: date) -> Path:
-    """Return the periods that hold a day, the day last: ('2024', '2024-06', '2024-06 W26', '2024-06-27')."""
+    """Return the periods of a day: ('2024', '2024-06', '2024-06 W26', '2024-06-27')."""
     week = day.isocalendar().week
     return (f'{day:%Y}', f'{day:%Y-%m}', f'{day:%Y-%m} W{week:02d}', day.isoformat())
 

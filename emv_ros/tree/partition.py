@@ -1,4 +1,4 @@
-"""How a run of consecutive nodes is cut into groups: by a model where one is ready, else by pauses."""
+"""How consecutive nodes are cut into groups: by a model where one is ready, else by pauses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Part:
 def line_of(node: NodeRow, zone: tzinfo) -> str:
     """Return a node as a line of a prompt: its local time and text."""
     start = to_datetime(node.start_ns, zone)
-    return f'{start:%Y-%m-%d} {node.summary}' if node.level >= DAY else f'{start:%H:%M} {node.summary}'
+    when = f'{start:%Y-%m-%d}' if node.level >= DAY else f'{start:%H:%M}'
+    return f'{when} {node.summary}'
 
 
 def by_pauses(nodes: Sequence[NodeRow], settings: TreeSettings) -> list[tuple[NodeRow, ...]]:
@@ -54,7 +55,8 @@ def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zo
               settings: TreeSettings) -> list[Part]:
     """Return the parts of a run; the first `modelled` nodes by the model, as long as it is ready.
 
-    The model sees `group_size` nodes at a time. Its last group may go on in the next list, so that list begins with it.
+    The model sees `group_size` nodes at a time. Its last group may go on in the next list, so
+    that list begins with it.
     """
     parts: list[Part] = []
     at = 0

@@ -1,7 +1,7 @@
 """Events of stretches in which only pictures, joint samples and poses were recorded.
 
-Reads stamps alone, and only of the gaps that other events leave. A gap beside a skill is the pause between two skills
-unless it lasts longer than `event_gap_s`.
+Reads stamps alone, and only of the gaps that other events leave. A gap beside a skill is the
+pause between two skills unless it lasts longer than `event_gap_s`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Writes freshly derived events and goals over the ones that were there.
 
-A node that stands for the same run, words, scene or goal as before keeps its id, so that an answer that cites it stays
-true; one that has not changed is not written at all. Nothing above level 3 is touched here but `parent_id`.
+A node that stands for the same run, words, scene or goal as before keeps its id, so that an
+answer that cites it stays true; one that has not changed is not written at all. Nothing above
+level 3 is touched here but `parent_id`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Key = tuple[Any, ...]
 
 @dataclass(slots=True)
 class Reconciled:
-    """What changed: the rows of the top-level drafts in order, which are new or changed, what lost a child."""
+    """What changed: the top-level rows in order, what is new or changed, what lost a child."""
 
     top: list[schema.NodeRow] = field(default_factory=list)
     changed: set[int] = field(default_factory=set)
@@ -40,7 +41,7 @@ class Reconciled:
 
 
 class Reconciler:
-    """One pass of derived drafts over the existing nodes of a stretch, in the writer's transaction."""
+    """One pass of drafts over the nodes of a stretch, in the writer's transaction."""
 
     def __init__(self, writer: NodeWriter, robot: str, existing: Sequence[schema.NodeRow]) -> None:
         """Load the subtrees of the existing top-level nodes and their members."""
@@ -87,7 +88,7 @@ class Reconciler:
         return done
 
     def _keys_of(self, node: schema.NodeRow, members: Iterable[tuple[str, int]]) -> Iterable[Key]:
-        """Yield what a node is known by: its run, else its annotation, else any record, else its name and start."""
+        """Return what a node is known by: run, annotation, any record, or name and start."""
         kinds = {'skill_event': 0, 'annotation': 1}
         ordered = sorted(members, key=lambda member: (kinds.get(member[0], 2), member))
         if ordered and ordered[0][0] in kinds:

@@ -27,7 +27,8 @@ def render_tree(view: TreeView, *, level: int | None = None, day: date | None = 
                 width: int = 100, depth: int | None = None) -> str:
     """Return the tree as indented lines of at most `width` characters.
 
-    `level` leaves out what lies below it, `depth` what lies more steps below the top; `day` shows that day alone.
+    `level` leaves out what lies below it, `depth` what lies more steps below the top; `day` shows
+    that day alone.
     """
     tops = [view.root] if day is None else view.day(day)
     lines: list[str] = []

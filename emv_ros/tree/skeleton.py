@@ -1,8 +1,9 @@
-"""The upper tree: every event and goal without a parent has a place under its day, and the days under one root.
+"""The upper tree: each event and goal has a place under its day, and the days one root.
 
-It stands on template texts at the end of every transaction: no reader ever meets a tree without a root or a parent
-without children, whenever a consolidation is stopped. What changed below is open and marked as made by the calendar until
-`emv_ros.tree.tidy` has grouped it and, with a model, written it anew.
+It stands on template texts at the end of every transaction: no reader ever meets a tree without a
+root or a parent without children, whenever a consolidation is stopped. What changed below is open
+and marked as made by the calendar until `emv_ros.tree.tidy` has grouped it and, with a model,
+written it anew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,18 @@ from emv_ros.records import Node
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, local_date
 from emv_ros.tree.levels import (
-    DAY, EPISODE, GOAL, LIFE, TOP_GROUP, Path, common, level_of, name_of, path_named, path_of)
+    DAY,
+    EPISODE,
+    GOAL,
+    LIFE,
+    TOP_GROUP,
+    Path,
+    common,
+    level_of,
+    name_of,
+    path_named,
+    path_of,
+)
 from emv_ros.tree.stretch import chunks
 from emv_ros.tree.texts import headline
 from emv_ros.tree.upper_texts import Item, group_text, period_text
@@ -32,7 +44,8 @@ ALONE = 'alone'
 class Skeleton:
     """The upper tree of one robot within one write transaction. Call `refresh` before it ends."""
 
-    def __init__(self, writer: NodeWriter, robot: str, zone: tzinfo, settings: TreeSettings) -> None:
+    def __init__(self, writer: NodeWriter, robot: str, zone: tzinfo,
+                 settings: TreeSettings) -> None:
         self.writer = writer
         self.session = writer.session
         self.robot = robot
@@ -86,7 +99,7 @@ class Skeleton:
 
     def _place_for(self, item: schema.NodeRow, parent: schema.NodeRow,
                    below: dict[int, list[schema.NodeRow]]) -> schema.NodeRow:
-        """Return the node that an item belongs under: a day at its edge, else the group that covers its start."""
+        """Return where an item belongs: the day at its edge, else the group around it."""
         while True:
             if parent.id not in below:
                 below[parent.id] = self.children(parent.id)
@@ -120,7 +133,7 @@ class Skeleton:
 
     def add(self, level: int, children: Sequence[schema.NodeRow], parent: schema.NodeRow | None,
             name: str = '', **made: Any) -> schema.NodeRow:
-        """Add a group or period over children; without a parent it takes their place at the root."""
+        """Add a group or period over children; without a parent it is the root."""
         node_id = self.writer.add(Node(
             robot=self.robot, level=level, start_ns=children[0].start_ns if children else 0,
             end_ns=max((child.end_ns for child in children), default=0), summary='…', name=name,
@@ -154,7 +167,7 @@ class Skeleton:
 
     def _inner(self, top: schema.NodeRow, at: Path,
                path: Path) -> tuple[schema.NodeRow | None, Path]:
-        """Return the child of a period that shares more of the path than the period, with its path."""
+        """Return the child that shares more of a path than its period, with its own path."""
         for child in self.children(top.id):
             below = path_named(child.name)
             if len(common(below, path)) > len(at):

@@ -1,7 +1,7 @@
-"""What waits for consolidation, and all that events are made of around it, read inside the caller's transaction.
+"""What waits for consolidation, and what events are made of around it.
 
-The dirty span widens to whole top-level nodes and by a pause on both sides, so that what is derived from it alone is what
-would be derived from the whole past.
+The dirty span widens to whole top-level nodes and by a pause on both sides, so that what is
+derived from it alone is what would be derived from the whole past.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ class Dirty:
 
 
 def find_dirty(session: Session, robot_id: int, gap_ns: int) -> Dirty | None:
-    """Return the earliest span of waiting records up to a pause or to CHUNK records; None where nothing waits."""
+    """Return the earliest span that waits, up to a pause or CHUNK records; None if nothing."""
     stamps: list[tuple[int, int]] = []
     for kind in EVENT_KINDS:
         table = schema.KINDS[kind]
-        end = func.coalesce(table.end_ns, table.stamp_ns) if hasattr(table, 'end_ns') else table.stamp_ns
+        end = table.stamp_ns
+        if hasattr(table, 'end_ns'):
+            end = func.coalesce(table.end_ns, table.stamp_ns)
         stamps.extend((start, max(start, last)) for start, last in session.execute(
             select(table.stamp_ns, end).where(table.robot_id == robot_id, table.pending)
             .order_by(table.stamp_ns).limit(CHUNK)))
@@ -78,7 +80,7 @@ def _raw_bound(session: Session, robot_id: int, kind: str, bound: Any,
 
 
 def top_nodes(session: Session, robot_id: int, span: Interval) -> list[schema.NodeRow]:
-    """Return the events and goals without a goal above them that touch the span, both ends included."""
+    """Return the events and goals, without a goal above, that touch a span, ends included."""
     row = schema.NodeRow
     touches = and_(row.start_ns <= span.end_ns, row.end_ns >= span.start_ns)
     found: list[schema.NodeRow] = []
@@ -130,7 +132,7 @@ def _with_named_parents(session: Session, robot_id: int, span: Interval) -> Inte
 
 
 def load(session: Session, robot_id: int, robot: str, span: Interval) -> Stretch:
-    """Return the records that begin within the span, both ends included; locked where the database can."""
+    """Return the records that begin in a span, ends included; locked if the database can."""
     found: dict[str, list[Any]] = {}
     for kind in EVENT_KINDS:
         table = schema.KINDS[kind]
@@ -149,7 +151,8 @@ def _with_contents(session: Session, scenes: list[Any]) -> list[Any]:
     relations: dict[int, list[Any]] = {}
     for part in chunks([scene.id for scene in scenes]):
         thing, relation = schema.SceneObjectRow, schema.SceneRelationRow
-        for row in session.scalars(select(thing).where(thing.scene_id.in_(part)).order_by(thing.id)):
+        for row in session.scalars(
+                select(thing).where(thing.scene_id.in_(part)).order_by(thing.id)):
             objects.setdefault(row.scene_id, []).append(object_of(row))
         for link in session.scalars(
                 select(relation).where(relation.scene_id.in_(part)).order_by(relation.id)):

@@ -1,12 +1,12 @@
 """Groups and summaries by a language model (L4 and up): asked, validated, asked again, given up.
 
-Knows nothing of the store. A model that cannot be reached is left alone for the rest of the consolidation; one that
-answers wrongly `attempts` times costs its group a template summary.
+Knows nothing of the store. A model that cannot be reached is left alone for the rest of the
+consolidation; one that answers wrongly `attempts` times costs its group a template summary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import logging
 import threading
@@ -59,7 +59,10 @@ class SummaryWriter:
     """One consolidation's use of a model, within a budget of calls."""
 
     def __init__(self, model: Summarizer | None, settings: TreeSettings,
-                 cancel: threading.Event | None = None) -> None:
+                 cancel: threading.Event | None = None,
+                 before_call: Callable[[], None] = lambda: None) -> None:
+        """`before_call` is called before each call, which may take long, and may raise."""
+        self.before_call = before_call
         self.model = model if settings.use_model else None
         self.settings = settings
         self.cancel = cancel
@@ -100,11 +103,13 @@ class SummaryWriter:
             name = reply.model or 'model'
             spent[0] += reply.prompt_tokens
             spent[1] += reply.completion_tokens
-            parsed = parse(reply.text, lines, as_one, 2 * self.settings.fan_out, self.settings.max_summary_chars)
+            parsed = parse(reply.text, lines, as_one, 2 * self.settings.fan_out,
+                           self.settings.max_summary_chars)
             if not parsed.errors:
                 return Written(parsed.groups, 'model', name, *spent)
             log.debug('a grouping was refused: %s', '; '.join(parsed.errors))
-            messages = [*messages[:2], {'role': 'assistant', 'content': clip(reply.text, 2000)}, {
+            said = {'role': 'assistant', 'content': clip(reply.text, 2000)}
+            messages = [*messages[:2], said, {
                 'role': 'user', 'content': 'That reply cannot be used: '
                 f'{"; ".join(parsed.errors)}. Reply again with the corrected JSON only.'}]
         self.fallbacks += 1
@@ -113,6 +118,7 @@ class SummaryWriter:
     def _call(self, messages: list[dict[str, Any]]) -> ReplyLike | None:
         if not self.ready or self.model is None:
             return None
+        self.before_call()
         self.calls += 1
         try:
             reply = self.model.complete(messages, purpose='summary', max_tokens=REPLY_TOKENS,

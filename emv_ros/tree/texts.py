@@ -1,7 +1,7 @@
 """The texts of nodes from templates: true, short, and without a model.
 
-They quote recorded words and labels; nothing in them is an instruction. Values of parameters go through a rule that
-drops what says nothing to a person (numbers, frames, hosts, joints).
+They quote recorded words and labels; nothing in them is an instruction. Values of parameters go
+through a rule that drops what says nothing to a person (numbers, frames, hosts, joints).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ MAX_HEADLINE_CHARS = 90
 MAX_QUOTE_CHARS = 160
 SHORTEST_TOLD_NS = 50_000_000
 _SILENT_NAMES = {
-    'frame', 'agent', 'hostname', 'host', 'dataset', 'provider', 'clocktype', 'uuid', 'guid', 'robot',
-    'namespace', 'gazetargetname', 'status', 'mode', 'type'}
+    'frame', 'agent', 'hostname', 'host', 'dataset', 'provider', 'clocktype', 'uuid', 'guid',
+    'robot', 'namespace', 'gazetargetname', 'status', 'mode', 'type'}
 _TELLING_INNER = ('class', 'name', 'object', 'location', 'text', 'label', 'person', 'step')
 # Coordinates that simulators write behind the name of a thing: 'Fridge|-02.78|+00.00|+02.22'.
 _PLURAL = re.compile(r'(?<=[a-z])s\b')
@@ -81,7 +81,9 @@ def outcome(run: SkillEvent) -> str:
     if run.end_ns is None or not has_known_start(run):
         return status
     length_ns = run.end_ns - run.stamp_ns
-    return f'{status} after {format_duration(length_ns)}' if length_ns >= SHORTEST_TOLD_NS else status
+    if length_ns < SHORTEST_TOLD_NS:
+        return status
+    return f'{status} after {format_duration(length_ns)}'
 
 
 def words_of_scene(scene: Scene) -> str:
@@ -111,7 +113,7 @@ def words_of_observation(seen: Observation) -> str:
 
 
 def told_by(drafts: Iterable[Draft]) -> tuple[list[str], list[str]]:
-    """Return what was seen (the latest scene first, without repeats) and what was said, in order of time."""
+    """Return what was seen, the latest scene first, and what was said, in order of time."""
     records = sorted((record for draft in drafts for record in draft.records),
                      key=lambda record: (record.stamp_ns, record.id or 0))
     scenes = [f'saw {seen}' for record in records
@@ -142,7 +144,7 @@ def event_text(draft: Draft, limit: int) -> str:
 
 
 def goal_text(draft: Draft, limit: int) -> str:
-    """Return the text of a goal: how it ended, its parts with their number, what was seen and said in it."""
+    """Return the text of a goal: how it ended, its parts, what was seen and said in it."""
     run = draft.run
     head = draft.name
     if run is not None:
@@ -166,7 +168,7 @@ def goal_text(draft: Draft, limit: int) -> str:
 
 
 def headline(name: str, summary: str) -> str:
-    """Return what a node is called in the text of the node above it: its name with its telling parameters."""
+    """Return what a node is called in the text above it: its name with its parameters."""
     if not name:
         return clip(summary, MAX_HEADLINE_CHARS)
     if not summary.startswith(f'{name} ('):
@@ -176,7 +178,7 @@ def headline(name: str, summary: str) -> str:
 
 
 def tally(items: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield each headline once with its number and how many did not succeed, in order of first appearance.
+    """Yield each headline once, with its number and how many did not succeed.
 
     Items are (name, status, headline).
     """

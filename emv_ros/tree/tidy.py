@@ -1,9 +1,10 @@
 """Groups what is loose in the upper tree and writes its texts with a model (L4 and up).
 
-Works on open nodes, and with a model on those that still have a template text, from below upwards. Each change is a
-transaction of its own and leaves a whole tree; models are called outside of transactions, and what they wrote is dropped
-where the tree changed meanwhile. Closed groups stay as they are: only the loose end of a day, or the one group that a
-late record fell into, is grouped anew.
+Works on open nodes, and with a model on those that still have a template text, from below
+upwards. Each change is a transaction of its own and leaves a whole tree; models are called
+outside of transactions, and what they wrote is dropped where the tree changed meanwhile. Closed
+groups stay as they are: only the loose end of a day, or the one group that a late record fell
+into, is grouped anew.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from emv_ros.tree.partition import Part, evenly, line_of, partition
 from emv_ros.tree.skeleton import Skeleton
 from emv_ros.tree.summaries import SummaryWriter, Written
 
-# So many loose nodes are grouped in one transaction, so that it holds the writers for a short time only.
+# So many loose nodes are grouped in one transaction: it must not hold the writers for long.
 LONGEST_RUN = 320
 # Marks an event or goal that was looked at and stays by itself, in its `prompt_version`.
 ALONE = {'model': 'alone', 'rule': 'alone', 'calendar': 'alone for now'}
@@ -77,7 +78,7 @@ class Tidy:
                 NodeRow.robot_id == robot_id, NodeRow.parent_id.is_(None), NodeRow.level >= DAY))
 
     def _walk(self, wanted: Callable[[NodeRow], bool]) -> Iterator[int]:
-        """Yield the upper nodes that are wanted below wanted nodes, children before their parents."""
+        """Yield the nodes that are wanted, below wanted ones, children before their parents."""
         root_id = self._root_id()
         if root_id is None:
             return
@@ -196,7 +197,7 @@ class Tidy:
 
     def _sign(self, writer: object, node_id: int, summary: str, made_by: str,
               written: Written | None) -> None:
-        """Note who made a node, at what cost; a model's own text takes the place of the template."""
+        """Note who made a node, at what cost; a model's text replaces the template."""
         values: dict[str, object] = {'made_by': made_by, 'is_open': False}
         if written is not None:
             values |= {'model': written.model, 'prompt_version': written.prompt_version}
@@ -244,7 +245,7 @@ class Tidy:
         return []
 
     def _split(self, group: NodeRow) -> list[int]:
-        """Split a group of groups that late records made too long; return the ids of the new nodes."""
+        """Split a group that late records made too long; return the ids of the new nodes."""
         children = self._children(group.id)
         if len(children) <= 2 * self.settings.fan_out:
             return []

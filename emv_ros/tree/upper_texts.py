@@ -1,4 +1,4 @@
-"""Template texts of groups, days and longer periods: what happened, how often, and what went wrong."""
+"""Template texts of groups, days and longer periods: what happened, and how often."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Item:
 
 
 def group_text(items: Sequence[Item], is_day: bool, zone: tzinfo, limit: int) -> str:
-    """Return what the items were, each name once with its number; a day also says when they were."""
+    """Return what the items were, each name once; a day also says when they were."""
     told = tally((item.name, item.status, item.headline) for item in items)
     if not is_day or not items:
         return join_within(told, limit)
@@ -35,7 +35,7 @@ def group_text(items: Sequence[Item], is_day: bool, zone: tzinfo, limit: int) ->
 
 
 def period_text(children: Sequence[tuple[int, int, int, str]], zone: tzinfo, limit: int) -> str:
-    """Return the text of a week or longer from its children (level, start_ns, end_ns, text): a part of each."""
+    """Return a part of the text of each child (level, start_ns, end_ns, text)."""
     room = max(40, limit // len(children) - 2)
     parts = []
     for level, start_ns, _, text in children:

@@ -1,8 +1,9 @@
 """The tree as a reader explores it: one look at a time, never a whole level.
 
-A view belongs to a window: of some robots, of a span, and, for a question with a time, of what was recorded before it. A
-node that reaches to or beyond that time is hidden with its text; the largest nodes that do not take its place. Where
-there is no one real root to show (several robots, a hidden root, an empty memory) the root is virtual, with the id 0.
+A view belongs to a window: of some robots, of a span, and, for a question with a time, of what
+was recorded before it. A node that reaches to or beyond that time is hidden with its text; the
+largest nodes that do not take its place. Where there is no one real root to show (several robots,
+a hidden root, an empty memory) the root is virtual, with the id 0.
 """
 
 from __future__ import annotations
@@ -84,12 +85,12 @@ class TreeView:
         return nodes if nodes[0].id == root.id else [root, *nodes]
 
     def days(self, start_ns: int | None = None, end_ns: int | None = None) -> list[Node]:
-        """Return the days that have records in [start_ns, end_ns); parts of a day that is hidden as a whole."""
+        """Return the days with records in [start_ns, end_ns); parts of a day that is hidden."""
         with self.store.reading() as session:
             return self._search(session, DAY, start_ns, end_ns)
 
     def day(self, day: date) -> list[Node]:
-        """Return the nodes of one calendar day: one a robot, without a goal from before that reaches into it."""
+        """Return the nodes of one calendar day, one a robot."""
         span = day_span(day, self.zone)
         return [node for node in self.days(span.start_ns, span.end_ns)
                 if span.contains(node.start_ns)]
@@ -100,7 +101,7 @@ class TreeView:
                 if Interval(child.start_ns, child.end_ns).overlaps(interval)]
 
     def records(self, node_id: int, limit: int = MAX_RECORDS) -> list[Record]:
-        """Return what a node and those below it were made of, in order of time, at most `limit` records.
+        """Return what a node and those below it were made of, at most `limit` records.
 
         An event of raw records alone gives its pictures.
         """
@@ -119,7 +120,7 @@ class TreeView:
         return sorted(records, key=lambda record: (record.stamp_ns, record.id or 0))
 
     def covering(self, kind: str, ref_id: int) -> Node | None:
-        """Return the node that a record belongs to; of a raw record, the lowest that covers its stamp."""
+        """Return the node that a record belongs to; of raw ones, the lowest that covers it."""
         if kind == 'node':
             return self.node(ref_id)
         with self.store.reading() as session:
@@ -177,7 +178,8 @@ class TreeView:
             waiting = self._roots(session, robots)
             while waiting:
                 shown.extend(row for row in waiting if self._is_shown(row))
-                hidden = [row.id for row in waiting if not self._is_shown(row) and self._may_hold(row)]
+                hidden = [row.id for row in waiting
+                          if not self._is_shown(row) and self._may_hold(row)]
                 waiting = self._rows_below(session, hidden) if hidden else []
             nodes = [self._node(row, robots) for row in shown]
         return sorted(nodes, key=lambda node: (node.start_ns, node.end_ns, node.id or 0))
@@ -189,7 +191,7 @@ class TreeView:
 
     def _search(self, session: Session, level: int, start_ns: int | None,
                 end_ns: int | None) -> list[Node]:
-        """Return the nodes of a level that overlap a span, from the root downwards; parts of hidden ones."""
+        """Return the nodes of a level that overlap a span; parts of those that are hidden."""
         robots = self._robots(session)
         found: list[NodeRow] = []
         waiting = self._roots(session, robots)
@@ -240,7 +242,8 @@ class TreeView:
         for kind, ids in by_kind.items():
             table = schema.KINDS[kind]
             for start in range(0, len(ids), IN_LIMIT):
-                rows = session.scalars(select(table).where(table.id.in_(ids[start:start + IN_LIMIT])))
+                rows = session.scalars(
+                    select(table).where(table.id.in_(ids[start:start + IN_LIMIT])))
                 found.extend(record_of(kind, row, robots.get(row.robot_id, '')) for row in rows)
         before_ns = self.window.before_ns
         return [as_of(record, before_ns) if isinstance(record, SkillEvent) else record

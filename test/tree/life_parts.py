@@ -1,4 +1,4 @@
-"""Records of a small life, told in seconds after a day's nine o'clock, and looks at the tree made of it."""
+"""A small life, told in seconds after nine o'clock, and looks at the tree made of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
-    Annotation, JointSample, Observation, Scene, SceneObject, SkillReport, Status, Utterance)
+    Annotation,
+    JointSample,
+    Observation,
+    Scene,
+    SceneObject,
+    SkillReport,
+    Status,
+    Utterance,
+)
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, parse_stamp, parse_zone
 from emv_ros.tree.consolidate import consolidate
@@ -32,7 +40,7 @@ def at(seconds: float) -> int:
 
 def span(skill: str, start: float, end: float, stack: Sequence[str] = (), status: str = 'succeeded',
          **more: Any) -> list[SkillReport]:
-    """Return the reports of a run that was reported at its start and its end."""
+    """Return the reports of a run, at its start and at its end."""
     return [SkillReport(stamp_ns=at(start), skill=skill, status=Status.RUNNING,
                         goal_stack=tuple(stack), **more),
             SkillReport(stamp_ns=at(end), skill=skill, status=Status(status),
@@ -44,7 +52,8 @@ def say(seconds: float, text: str, speaker: str = 'user', **more: Any) -> Uttera
 
 
 def see(seconds: float, *names: str, **more: Any) -> Scene:
-    return Scene(stamp_ns=at(seconds), objects=tuple(SceneObject(name=name) for name in names), **more)
+    return Scene(stamp_ns=at(seconds), **more,
+                 objects=tuple(SceneObject(name=name) for name in names))
 
 
 def goal(text: str, start: float, end: float) -> Annotation:
@@ -68,7 +77,7 @@ def open_memory(folder: Any, robot: str = 'r2', zone: str = 'UTC') -> MemoryStor
 
 
 def shape(store: MemoryStore, records: Sequence[Any] | None = None, **more: Any) -> Any:
-    """Store the records, consolidate, and return the tree as nested (level, name or text, children)."""
+    """Store the records, consolidate, and return the tree as `told` tells it."""
     if records:
         store.add_many(records)
     consolidate(store, more.pop('settings', SETTINGS), **more)
@@ -84,7 +93,7 @@ def told(view: TreeView, node_id: int | None = None) -> Any:
 
 
 def below_days(store: MemoryStore) -> list[tuple[Any, ...]]:
-    """Return the events and goals with their spans, texts, members and goals above them, without ids."""
+    """Return events and goals: span, text, members and the goal above, without ids."""
     with store.reading() as session:
         rows = {row.id: row for row in session.scalars(
             select(schema.NodeRow).where(schema.NodeRow.level <= 3))}
@@ -101,7 +110,7 @@ def below_days(store: MemoryStore) -> list[tuple[Any, ...]]:
 
 
 def check_whole(store: MemoryStore) -> None:
-    """Fail where the tree is no tree: one root a robot, spans nest, order holds, each record has one path."""
+    """Fail unless there is one root, spans nest, order holds and each record has one path."""
     with store.reading() as session:
         rows = {row.id: row for row in session.scalars(select(schema.NodeRow))}
         members = list(session.scalars(select(schema.NodeMemberRow)))

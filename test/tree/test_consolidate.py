@@ -1,11 +1,24 @@
-"""Consolidation: the calendar tree, late records, resumption, several robots, one worker at a time."""
+"""Consolidation: the calendar, late records, resumption, several robots, one worker."""
 
 from dataclasses import replace
 import threading
 
 from life_parts import (
-    DAY_S, SETTINGS, UTC, at, below_days, check_whole, goal, notice, open_memory, say, see, shape, span,
-    told)
+    DAY_S,
+    SETTINGS,
+    UTC,
+    at,
+    below_days,
+    check_whole,
+    goal,
+    notice,
+    open_memory,
+    say,
+    see,
+    shape,
+    span,
+    told,
+)
 import pytest
 from sqlalchemy import select
 
@@ -35,7 +48,8 @@ def a_life(days=3):
         begin = day * DAY_S
         for hour in range(4):
             start = begin + hour * 3600
-            records += [*span('Fetch', start, start + 60, status='failed' if hour == 2 else 'succeeded'),
+            status = 'failed' if hour == 2 else 'succeeded'
+            records += [*span('Fetch', start, start + 60, status=status),
                         *span('Go', start + 5, start + 20, ['Fetch']),
                         *span('Grasp', start + 25, start + 30, ['Fetch']),
                         see(start + 40, 'mug'), see(start + 45, 'mug', 'plate'),
@@ -137,8 +151,8 @@ def test_a_late_record_opens_only_the_path_above_it(store):
     check_whole(store)
     assert {key: after[key] for key in before} == before
     assert {key[1] for key in set(after) - set(before)} == {'Late'}
-    late = next(node for node in TreeView(store, Window(), UTC).path(after[2, 'Late', at(2 * 3600 + 70)])
-                if node.level == 4)
+    path = TreeView(store, Window(), UTC).path(after[2, 'Late', at(2 * 3600 + 70)])
+    late = next(node for node in path if node.level == 4)
     assert 'Late' in late.summary
 
 
@@ -176,7 +190,8 @@ def test_a_clock_that_jumps_back_makes_no_negative_span(store):
     store.begin_session('r2', at(100))
     store.add_many([*span('Go', 100, 110), see(105, 'mug'), see(120, 'mug')])
     store.begin_session('r2', at(50))
-    store.add_many([*span('Go', 50, 60), *span('Turn', 55, 58, ['Go']), see(52, 'mug'), see(107, 'mug')])
+    store.add_many([*span('Go', 50, 60), *span('Turn', 55, 58, ['Go']),
+                    see(52, 'mug'), see(107, 'mug')])
     shape(store)
     check_whole(store)
     assert [(row[3], row[0], row[1]) for row in below_days(store) if row[3]] == [
@@ -210,7 +225,7 @@ def test_killed_anywhere_it_goes_on(store, tmp_path, monkeypatch, kill_at):
         monkeypatch.setattr('emv_ros.tree.stretch.CHUNK', 10)
         other.add_many(records)
         done = 0
-        real = module.Lease.renew if hasattr(module, 'Lease') else Lease.renew
+        real = Lease.renew
 
         def renew(lease):
             nonlocal done

@@ -1,7 +1,6 @@
 """Events (L2), on hand-made streams."""
 
-from life_parts import (
-    at, below_days, check_whole, joints, narrate, notice, say, see, shape, span)
+from life_parts import at, below_days, check_whole, joints, narrate, notice, say, see, shape, span
 
 from emv_ros.records import ImageRecord, Scene, SceneObject, SceneRelation
 
@@ -17,8 +16,10 @@ def test_like_scenes_in_a_row_are_one_event_and_a_change_begins_another(store):
 
 
 def test_words_and_pauses_cut(store):
-    tree = shape(store, [see(0, 'mug'), see(4, 'mug'), say(5, 'take "it"'), see(6, 'mug'), see(90, 'mug')])
-    assert tree == (8, DAY, [(2, 'saw mug'), (2, 'user said "take \'it\'"'), (2, 'saw mug'), (2, 'saw mug')])
+    tree = shape(store, [see(0, 'mug'), see(4, 'mug'), say(5, 'take "it"'), see(6, 'mug'),
+                         see(90, 'mug')])
+    assert tree == (8, DAY, [(2, 'saw mug'), (2, 'user said "take \'it\'"'), (2, 'saw mug'),
+                             (2, 'saw mug')])
 
 
 def test_states_and_relations_are_told_and_tell_scenes_apart(store):

@@ -87,13 +87,15 @@ def test_annotated_goals_hold_what_begins_in_them_the_latest_first(store):
 
 
 def test_an_annotated_goal_inside_another_is_its_child(store):
-    tree = shape(store, [goal('Breakfast', 0, 1000), goal('Coffee', 100, 200), *span('Pour', 150, 160)])
+    tree = shape(store, [goal('Breakfast', 0, 1000), goal('Coffee', 100, 200),
+                         *span('Pour', 150, 160)])
     assert tree == (8, DAY, [(3, 'Breakfast', [(3, 'Coffee', [(2, 'Pour')])])])
 
 
 def test_a_goal_across_midnight_belongs_to_the_day_it_starts_in(store):
     late = 14.9 * 3600  # 23:54
-    tree = shape(store, [*span('Charge', late, late + 1500), *span('Dock', late + 1000, late + 1100, ['Charge']),
+    tree = shape(store, [*span('Charge', late, late + 1500),
+                         *span('Dock', late + 1000, late + 1100, ['Charge']),
                          *span('Wake', DAY_S, DAY_S + 5)])
     assert tree == (9, 'week 2024-03 W10', [
         (8, DAY, [(3, 'Charge', [(2, 'Dock')])]), (8, 'day 2024-03-05', [(2, 'Wake')])])
@@ -103,7 +105,7 @@ def test_a_goal_across_midnight_belongs_to_the_day_it_starts_in(store):
 def test_the_day_is_that_of_the_zone(store):
     tree = shape(store, [*span('Wake', 0, 1)], zone=parse_zone('Pacific/Auckland'))
     assert tree[1] == 'day 2024-03-04'  # 22:00 there
-    tree = shape(store, [*span('Wake', 4 * 3600, 4 * 3600 + 1)], zone=parse_zone('Pacific/Auckland'))
+    tree = shape(store, [*span('Wake', 14_400, 14_401)], zone=parse_zone('Pacific/Auckland'))
     assert [child[1] for child in tree[2]] == ['day 2024-03-04', 'day 2024-03-05']
 
 

@@ -44,10 +44,11 @@ def test_ranges_that_do_not_cover_the_list_once(pairs, error):
 
 
 @pytest.mark.parametrize('text', [
-    '', 'I cannot help with that.', '{}', '[]', '{"groups": []}', '{"groups": {"first": 1}}', '[1, 2]',
-    GOOD[:60], GOOD.replace('}]}', '},]}'), '{"groups": [{"first": "1", "last": 4, "summary": "x"}]}',
-    '{"groups": [{"first": 1, "last": 4, "summary": "  "}]}', '{"groups": [{"first": true, "last": 4}]}',
-    '{"groups": [{"first": 1, "last": 4}]}', 'null', '"groups"'])
+    '', 'I cannot help with that.', '{}', '[]', '{"groups": []}', '{"groups": {"first": 1}}',
+    '[1, 2]', GOOD[:60], GOOD.replace('}]}', '},]}'), 'null', '"groups"',
+    '{"groups": [{"first": "1", "last": 4, "summary": "x"}]}',
+    '{"groups": [{"first": 1, "last": 4, "summary": "  "}]}',
+    '{"groups": [{"first": true, "last": 4}]}', '{"groups": [{"first": 1, "last": 4}]}'])
 def test_replies_that_are_no_grouping(text):
     assert errors_of(text)
     assert parse(text, LINES, False, 16, 600).groups == ()

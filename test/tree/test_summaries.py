@@ -1,4 +1,4 @@
-"""The upper tree with a model: groups, budget, trouble, return. The model is scripted; its replies are its own."""
+"""The upper tree with a (scripted) model: groups, budget, trouble, return."""
 
 from dataclasses import replace
 import json
@@ -14,12 +14,13 @@ from emv_ros.tree.view import TreeView
 
 
 def pairs(messages):
-    """Group what is listed by twos, or all as one; each summary is made of words of its items."""
+    """Group what is listed by twos, or all as one, in words of the items."""
     lines = listed(messages)
     size = len(lines) if 'exactly one group' in messages[1]['content'] else 2
     return json.dumps({'groups': [
         {'first': start + 1, 'last': min(start + size, len(lines)),
-         'summary': f'All about {lines[start].split()[-1]}'} for start in range(0, len(lines), size)]})
+         'summary': f'All about {lines[start].split()[-1]}'}
+        for start in range(0, len(lines), size)]})
 
 
 def words(count, day=0, step=10):
@@ -132,7 +133,8 @@ def test_an_invented_name_is_asked_for_again(store):
 
 
 def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
-    for gone in (None, Scripted([], available=False), Scripted([ModelUnavailableError('no server')]),
+    for gone in (None, Scripted([], available=False),
+                 Scripted([ModelUnavailableError('no server')]),
                  Scripted([ModelTimeoutError('too slow')])):
         shape(store, words(12), model=gone)
         assert {made_by for _, made_by, _ in upper(store)} == {'calendar'}
@@ -193,7 +195,8 @@ def test_what_the_model_wrote_of_a_tree_that_changed_meanwhile_is_dropped(store)
     def thief(messages):
         if not stolen:
             with store.writing() as session:
-                row = session.scalars(select(schema.NodeRow).where(schema.NodeRow.level == 2)).first()
+                row = session.scalars(
+                    select(schema.NodeRow).where(schema.NodeRow.level == 2)).first()
                 stolen.append(row.summary)
                 session.delete(row)
         return pairs(messages)

@@ -1,12 +1,24 @@
-"""What holds for any life: the tree is a tree, whatever comes, in whatever order and however often."""
+"""What holds for any life: the tree is a tree, whatever comes, in whatever order."""
 
 from pathlib import Path
 import tempfile
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 from life_parts import (
-    DAY_S, SETTINGS, Scripted, below_days, check_whole, goal, joints, narrate, notice, open_memory,
-    say, see, shape, span)
+    DAY_S,
+    Scripted,
+    below_days,
+    check_whole,
+    goal,
+    joints,
+    narrate,
+    notice,
+    open_memory,
+    say,
+    see,
+    shape,
+    span,
+)
 
 from emv_ros.tree import stretch
 
@@ -53,23 +65,19 @@ def test_any_life_makes_one_tree(life, has_model):
 @THOROUGH
 @given(LIVES, st.lists(st.integers(1, 6), min_size=1, max_size=8), st.integers(2, 50))
 def test_bit_by_bit_covers_the_same_as_at_once(life, steps, chunk):
-    """Whole runs arrive in any order and in any pieces: the tree is whole each time, and the same in the end."""
+    """In any order and pieces: the tree is whole each time, and the same in the end."""
     usual = stretch.CHUNK
-    with tempfile.TemporaryDirectory() as folder:
-        with open_memory(Path(folder) / 'a') as once, open_memory(Path(folder) / 'b') as bits:
-            shape(once, [record for records in life for record in records])
-            waiting = list(life)
-            stretch.CHUNK = chunk
-            try:
-                for step in range(len(life)):
-                    part = waiting[:steps[step % len(steps)]]
-                    waiting = waiting[len(part):]
-                    shape(bits, [record for records in part for record in records])
-                    check_whole(bits)
-            finally:
-                stretch.CHUNK = usual
-            assert below_days(bits) == below_days(once)
-
-
-def test_the_settings_of_these_tests_are_the_defaults():
-    assert SETTINGS.goal_gap_s == 900.0
+    with (tempfile.TemporaryDirectory() as folder,
+          open_memory(Path(folder) / 'a') as once, open_memory(Path(folder) / 'b') as bits):
+        shape(once, [record for records in life for record in records])
+        waiting = list(life)
+        stretch.CHUNK = chunk
+        try:
+            for step in range(len(life)):
+                part = waiting[:steps[step % len(steps)]]
+                waiting = waiting[len(part):]
+                shape(bits, [record for records in part for record in records])
+                check_whole(bits)
+        finally:
+            stretch.CHUNK = usual
+        assert below_days(bits) == below_days(once)
