@@ -15,6 +15,7 @@ from emv_ros.errors import EmvError, RecordError, StoreError
 from emv_ros.ingest.clocks import SessionTracker
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
+from emv_ros.nodes.clocks import system_zone
 from emv_ros.nodes.survey import Survey
 from emv_ros.records import ImageRecord, Record
 from emv_ros.settings import Settings
@@ -106,11 +107,12 @@ class Intake:
         memory = settings.memory
         store = MemoryStore.open(memory)
         writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, memory.queue_size)
+        zone = memory.time_zone or system_zone()
         tolerance_ns = round(settings.ingest.late_tolerance_s * SECOND_NS)
 
         def new_tracker(robot: str) -> SessionTracker:
             return SessionTracker(tolerance_ns, lambda start_ns: writer.begin_session(
-                robot, start_ns, clock_source, '', source))
+                robot, start_ns, clock_source, zone, source))
 
         self._store, self.writer, self.survey = store, writer, Survey(store)
         self.capacity = memory.queue_size

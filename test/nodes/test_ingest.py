@@ -18,7 +18,7 @@ from sensor_msgs.msg import CompressedImage, Image, JointState
 from stand_in import wait_until
 from std_msgs.msg import String
 
-from emv_ros.memory import queries
+from emv_ros.memory import queries, schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.msg import SceneGraph, SceneObject, SceneRelation, SkillEvent, Utterance
 from emv_ros.records import Status
@@ -47,7 +47,10 @@ def folder(start_all, robot):
         'skill_ingest:actions': ['navigate'], 'speech_ingest:topics': ['speech', 'words'],
         'speech_bridge:topics': ['unheard'], 'speech_ingest:speaker': 'operator',
         'pose_ingest:topics': ['odom', 'goal_pose'], 'pose_ingest:tf_frame': 'map',
-        'camera_ingest:topics': ['head/image_raw', 'wrist/image_raw/compressed', 'bad/image_raw']})
+        'joint_state_ingest:topics': ['joint_states', 'odd_joints'],
+        'camera_ingest:topics': [
+            'head/image_raw', 'wrist/image_raw/compressed', 'bad/image_raw', 'depth/image_raw',
+            'cut/image_raw/compressed']})
     wait_until(lambda: 'speech_bridge' in robot.statuses, 'the last node')
     return start_all.folder
 
@@ -196,3 +199,87 @@ def test_pictures_that_are_none_are_refused_and_cost_no_other(folder, robot):
     assert 'after its receipt' in state.message
     with opened(folder) as store:
         wait_until(lambda: len(queries.images(store, camera='bad')) == 1, 'the good one')
+
+
+def image(pixels, encoding, *, step=None, is_bigendian=False, stamp_ns=None):
+    """Return an Image of an array whose rows are `step` bytes apart."""
+    rows = np.ascontiguousarray(pixels).view(np.uint8).reshape(pixels.shape[0], -1)
+    step = step or rows.shape[1]
+    padded = np.full((rows.shape[0], step), 0xEE, np.uint8)
+    padded[:, :rows.shape[1]] = rows
+    message = stamped(Image(height=pixels.shape[0], width=pixels.shape[1], encoding=encoding,
+                            step=step, is_bigendian=int(is_bigendian)), stamp_ns)
+    message.data.frombytes(padded.tobytes())
+    return message
+
+
+def test_depth_pictures_are_exact(folder, robot):
+    import cv2
+
+    camera = robot.publisher(Image, 'depth/image_raw')
+    mm = np.arange(12, dtype=np.uint16).reshape(3, 4) * 1000
+    metres = np.array([[np.nan, np.inf, -1.0, 0.25], [1.0, 2.0, 3.0, 70.0]], np.float32)
+    sent = (
+        (image(mm, '16UC1'), mm),
+        (image(mm, '16UC1', step=11), mm),
+        (image(mm.astype('>u2'), '16UC1', is_bigendian=True), mm),
+        (image(metres, '32FC1'), np.array([[0, 0, 0, 250], [1000, 2000, 3000, 0]], np.uint16)))
+    begin_ns = time.time_ns()
+    for number, (message, _) in enumerate(sent):
+        stamp_ns = begin_ns + number * 2 * SECOND_NS
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, SECOND_NS)
+        camera.publish(message)
+    stored(robot, 'camera_ingest', '/depth/image_raw', len(sent))
+    with opened(folder) as store:
+        found = wait_until(lambda: len(images := queries.images(store, camera='depth')) == len(sent)
+                           and images, 'all pictures')
+        for record, (_, wanted) in zip(found, sent, strict=True):
+            pixels = cv2.imdecode(
+                np.frombuffer(store.picture(record.id), np.uint8), cv2.IMREAD_UNCHANGED)
+            assert record.is_depth and pixels.dtype == np.uint16
+            assert pixels.tolist() == wanted.tolist()
+
+
+def test_compressed_pictures_that_are_none_are_refused(folder, robot):
+    import cv2
+
+    camera = robot.publisher(CompressedImage, 'cut/image_raw/compressed')
+    whole = cv2.imencode('.jpg', np.full((40, 50, 3), 90, np.uint8))[1].tobytes()
+    for data in (b'', b'words', whole[:len(whole) // 2], whole[:-2], whole):
+        message = stamped(CompressedImage(format='jpeg'))
+        message.data.frombytes(data)
+        camera.publish(message)
+    stored(robot, 'camera_ingest', '/cut/image_raw/compressed', 1)
+    assert robot.topic('camera_ingest', '/cut/image_raw/compressed').refused == 4
+
+
+def test_joints_of_two_publishers_that_are_odd(folder, robot):
+    arm, hand = (robot.publisher(JointState, 'odd_joints') for _ in range(2))
+    begin_ns = time.time_ns()
+    sent = (
+        (arm, ['j1', 'j2', 'j3'], [1.0, 2.0], ('j1', 'j2', 'j3'), (1.0, 2.0, None)),
+        (hand, ['f1'], [0.5], ('f1',), (0.5,)),
+        (arm, ['j1', 'j2', 'j3'], [math.nan, math.inf, 3.0], ('j1', 'j2', 'j3'), (None, None, 3.0)),
+        (hand, ['f1', 'f1', ''], [0.75, 9.0, 9.0], ('f1',), (0.75,)),
+        (arm, [], [], None, None), (hand, ['f1'], [], None, None))
+    for number, (publisher, names, position, *_) in enumerate(sent):
+        publisher.publish(stamped(
+            JointState(name=names, position=position), begin_ns + number * SECOND_NS))
+    stored(robot, 'joint_state_ingest', '/odd_joints', 4)
+    wait_until(lambda: robot.topic('joint_state_ingest', '/odd_joints').refused == 2, 'refusals')
+    with opened(folder) as store:
+        wanted = {(names, position) for *_, names, position in sent if names}
+        def samples():
+            with store.reading() as session:
+                return {(tuple(row.names), tuple(row.position)) for row in session.query(
+                    schema.JointSampleRow).filter(schema.JointSampleRow.stamp_ns >= begin_ns)}
+        wait_until(lambda: wanted <= samples(), f'{wanted}')
+
+
+def test_the_zone_of_the_machine(monkeypatch):
+    from emv_ros.nodes.clocks import system_zone
+
+    monkeypatch.setenv('TZ', ':Pacific/Auckland')
+    assert system_zone() == 'Pacific/Auckland'
+    monkeypatch.setenv('TZ', 'nonsense')
+    assert system_zone()  # of the machine

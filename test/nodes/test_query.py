@@ -8,7 +8,8 @@ pytest.importorskip('rclpy')
 
 from action_msgs.msg import GoalStatus
 from sample import PNG, filled
-from stand_in import asking, result_of, sent
+from stand_in import asking, result_of, sent, wait_until
+from std_msgs.msg import String
 
 from emv_ros import action, srv
 from emv_ros.msg import Evidence, SkillEvent
@@ -82,3 +83,19 @@ def test_without_a_model_a_question_is_looked_up(served, robot):
     assert reply.status == GoalStatus.STATUS_SUCCEEDED
     assert reply.result.status == reply.result.STATUS_RETRIEVED_ONLY
     robot.end(client)
+
+
+def test_a_question_from_the_callback_of_another_node(served, robot):
+    client = robot.node.create_client(srv.QueryEpisodicMemory, 'query_episodic_memory')
+    assert client.wait_for_service(20)
+    answers = []
+
+    def ask(message):
+        request = srv.QueryEpisodicMemory.Request(question=message.data)
+        client.call_async(request).add_done_callback(lambda done: answers.append(done.result()))
+
+    robot.node.create_subscription(String, 'heard', ask, 10)
+    robot.publisher(String, 'heard').publish(String(data='Who wanted the milk?'))
+    answer = wait_until(lambda: answers, 'an answer')[0]
+    assert answer.status == answer.STATUS_RETRIEVED_ONLY
+    robot.node.destroy_client(client)
