@@ -55,19 +55,21 @@ def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zo
               settings: TreeSettings) -> list[Part]:
     """Return the parts of a run; the first `modelled` nodes by the model, as long as it is ready.
 
-    The model sees `group_size` nodes at a time. Its last group may go on in the next list, so
-    that list begins with it.
+    The model sees at most `group_size` nodes at a time. Its last group may go on in the next
+    list, so that list begins with it.
     """
     parts: list[Part] = []
     at = 0
     while at < modelled:
-        batch = nodes[at:min(at + settings.group_size, modelled)]
+        batch = nodes[at:min(at + writer.list_size, modelled)]
         if len(batch) == 1:
             parts.append(Part(tuple(batch), 'model'))
             at += 1
             break
         written = writer.group([line_of(node, zone) for node in batch])
         if written is None:
+            if writer.ready and writer.list_size < len(batch):
+                continue  # it took too long: a shorter list
             break
         if written.made_by == 'rule':
             parts.extend(Part(part, 'rule', written=written) for part in by_pauses(batch, settings))

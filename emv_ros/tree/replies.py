@@ -15,12 +15,21 @@ from typing import Any, Protocol
 PROMPT_VERSION = 'group-1'
 MAX_ERRORS = 4
 
-SCHEMA: dict[str, Any] = {
-    'type': 'object', 'additionalProperties': False, 'required': ['groups'],
-    'properties': {'groups': {'type': 'array', 'minItems': 1, 'items': {
-        'type': 'object', 'additionalProperties': False, 'required': ['first', 'last', 'summary'],
-        'properties': {'first': {'type': 'integer'}, 'last': {'type': 'integer'},
-                       'summary': {'type': 'string'}}}}}}
+
+def schema_for(count: int, as_one: bool) -> dict[str, Any]:
+    """Return the JSON schema of a reply about `count` items, as tight as a schema can be."""
+    first: dict[str, Any] = {'type': 'integer', 'minimum': 1, 'maximum': count}
+    last = dict(first)
+    if as_one:
+        first, last = {'const': 1}, {'const': count}
+    return {
+        'type': 'object', 'additionalProperties': False, 'required': ['groups'],
+        'properties': {'groups': {
+            'type': 'array', 'minItems': 1, 'maxItems': 1 if as_one else count, 'items': {
+                'type': 'object', 'additionalProperties': False,
+                'required': ['first', 'last', 'summary'],
+                'properties': {'first': first, 'last': last, 'summary': {'type': 'string'}}}}}}
+
 
 SYSTEM = (
     'You keep the diary of a robot. You get a numbered list of what happened, in order of time. '

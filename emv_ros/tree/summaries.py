@@ -12,9 +12,9 @@ import logging
 import threading
 from typing import Any, Protocol
 
-from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError
+from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError
 from emv_ros.settings import TreeSettings
-from emv_ros.tree.replies import PROMPT_VERSION, SCHEMA, Group, ReplyLike, ask, parse
+from emv_ros.tree.replies import PROMPT_VERSION, Group, ReplyLike, ask, parse, schema_for
 from emv_ros.tree.texts import clip
 
 log = logging.getLogger(__name__)
@@ -22,8 +22,10 @@ log = logging.getLogger(__name__)
 # Characters of all lines of one prompt: about 2,500 tokens.
 PROMPT_CHARS = 8000
 SHORTEST_LINE = 60
-LONGEST_LINE = 240
-REPLY_TOKENS = 900
+LONGEST_LINE = 200
+# A summary has about 30 words; a model that goes on for ever is stopped.
+SUMMARY_TOKENS, ITEM_TOKENS = 160, 30
+SMALLEST_LIST = 6
 
 
 class Summarizer(Protocol):
@@ -70,6 +72,8 @@ class SummaryWriter:
         self.prompt_tokens = 0
         self.completion_tokens = 0
         self.fallbacks = 0
+        # How many items a list may have; halved for a model that did not answer in time.
+        self.list_size = settings.group_size
         self._given_up = False
 
     @property
@@ -97,7 +101,7 @@ class SummaryWriter:
         spent = [0, 0]
         name = ''
         for _ in range(self.settings.attempts):
-            reply = self._call(messages)
+            reply = self._call(messages, len(lines), as_one)
             if reply is None:
                 return None  # given up, out of budget or canceled: a later consolidation asks again
             name = reply.model or 'model'
@@ -115,20 +119,27 @@ class SummaryWriter:
         self.fallbacks += 1
         return Written((Group(1, len(lines), ''),), 'rule', name, *spent)
 
-    def _call(self, messages: list[dict[str, Any]]) -> ReplyLike | None:
+    def _call(self, messages: list[dict[str, Any]], count: int,
+              as_one: bool) -> ReplyLike | None:
         if not self.ready or self.model is None:
             return None
         self.before_call()
         self.calls += 1
         try:
-            reply = self.model.complete(messages, purpose='summary', max_tokens=REPLY_TOKENS,
-                                        schema=SCHEMA, cancel=self.cancel)
+            reply = self.model.complete(
+                messages, purpose='summary', schema=schema_for(count, as_one), cancel=self.cancel,
+                max_tokens=SUMMARY_TOKENS + (0 if as_one else ITEM_TOKENS * count))
         except ModelCanceledError:
             self._given_up = True
             return None
         except ModelReplyError as error:
             log.info('the model replied nothing that could be used: %s', error)
             return _NoReply()
+        except ModelTimeoutError as error:
+            self._given_up = as_one or self.list_size <= SMALLEST_LIST
+            self.list_size = max(SMALLEST_LIST, self.list_size // 2)
+            log.warning('the model took too long for a list of %d: %s', count, error)
+            return None
         except ModelError as error:
             log.warning('no summaries by a model for now: %s', error)
             self._given_up = True

@@ -135,7 +135,7 @@ def test_an_invented_name_is_asked_for_again(store):
 def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
     for gone in (None, Scripted([], available=False),
                  Scripted([ModelUnavailableError('no server')]),
-                 Scripted([ModelTimeoutError('too slow')])):
+                 Scripted(lambda messages: ModelTimeoutError('too slow'))):
         shape(store, words(12), model=gone)
         assert {made_by for _, made_by, _ in upper(store)} == {'calendar'}
         check_whole(store)
@@ -144,6 +144,17 @@ def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
     assert {made_by for _, made_by, _ in upper(store)} == {'model'}
     assert told(TreeView(store, Window(), UTC)) != before
     check_whole(store)
+
+
+def test_a_slow_model_gets_shorter_lists(store):
+    def slow(messages):
+        is_list = 'exactly one' not in messages[1]['content']
+        too_long = is_list and len(listed(messages)) > 12
+        return ModelTimeoutError('too slow') if too_long else pairs(messages)
+    model = Scripted(slow)
+    shape(store, words(30), model=model)
+    assert [len(listed(messages)) for messages in model.asked[:3]] == [24, 12, 12]
+    assert {made_by for _, made_by, _ in upper(store)} == {'model'}
 
 
 def test_a_reply_that_the_client_refused_counts_as_a_try(store):
