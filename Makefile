@@ -45,7 +45,7 @@ test: lint model
 	$(TEST_ENV) $(BIN)/python -m pytest
 
 build-test: setup
-	$(BIN)/python -m pip install --quiet -e '.[test,build]'
+	$(BIN)/python -m pip install --quiet 'emv_ros[build]'
 	$(TEST_ENV) $(BIN)/python -m pytest -m build
 
 clean:
