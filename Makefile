@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 # What decides how the package is built: .venv is set up again when one of these changes.
 SETUP_FILES := setup.py setup.cfg pyproject.toml CMakeLists.txt package.xml \
-	$(wildcard cmake/* msg/*.msg srv/*.srv action/*.action)
+	$(wildcard cmake/* config/* launch/* msg/*.msg srv/*.srv action/*.action)
 
 # Another Python with ROS must not shine through, be it a sourced workspace or a virtual environment
 # with wheels (these mark the environment that they restarted Python in).
