@@ -1,1 +1,1 @@
-"""The agent: a language model that explores the memory from a sandboxed console and answers with evidence."""
+"""The agent: a model explores the memory from a console and answers with evidence."""

@@ -1,4 +1,4 @@
-"""The agent: answers questions about a memory, with a language model or, without one, by search alone."""
+"""The agent: answers questions about a memory, by a language model or else by search alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any
 
-from emv_ros.agent.answers import Answer, Progress, Question, QueryStatus
+from emv_ros.agent.answers import Answer, Progress, QueryStatus, Question
 from emv_ros.agent.asked import names_a_time
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.console.pictures import PictureReader
@@ -24,16 +24,21 @@ from emv_ros.agent.facts import Facts, describe
 from emv_ros.agent.models.client import ModelClient
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import retrieve
-from emv_ros.agent.run import QuestionRun, started
-from emv_ros.errors import (
-    EmvError, ModelCanceledError, ModelError, ModelTimeoutError)
+from emv_ros.agent.run import Asked, Limits, QuestionRun, started
+from emv_ros.errors import EmvError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import QueryRecord
+from emv_ros.retrieval.quoting import plain_line
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import Settings
 from emv_ros.timeline import parse_zone
 from emv_ros.tree.view import TreeView
+
+MAX_QUESTION_CHARS = 2000
+# Kept free of the context for the chat template and for what the count of tokens may be off.
+SPARE_TOKENS = 200
+LEAST_TOKENS = 600
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +58,8 @@ class Agent:
             on_progress: Callable[[Progress], None] | None = None) -> Answer:
         """Answer a question; blocks for at most its time limit.
 
-        Never raises for what a model, a memory or a question does wrong: the answer's status and message say it.
+        Never raises for what a model, a memory or a question does wrong: the answer's status and
+        message say it.
         """
         if not self._free.acquire(blocking=False):
             return Answer(status=QueryStatus.BUSY, message='another question is being answered')
@@ -69,69 +75,63 @@ class Agent:
 
     def _guarded(self, question: Question, cancel: threading.Event | None,
                  on_progress: Callable[[Progress], None], trace: list[dict[str, Any]]) -> Answer:
-        if not question.text.strip():
-            return Answer(status=QueryStatus.ERROR, message='the question is empty')
-        window = Window(robots=question.robots, start_ns=question.start_ns, end_ns=question.end_ns,
-                        before_ns=question.query_time_ns)
+        if problem := _problem_of(question.text):
+            return Answer(status=QueryStatus.ERROR, message=problem)
+        question = replace(question, text=' '.join(question.text.split()))
+        window = Window(robots=question.robots, start_ns=question.start_ns,
+                        end_ns=question.end_ns, before_ns=question.query_time_ns)
         try:
-            zone = parse_zone(self._store.zone_of(question.robots))
             time_left_s = started(question.time_limit_s or self._settings.agent.time_limit_s)
+            zone = parse_zone(self._store.zone_of(question.robots))
             on_progress(Progress(phase='searching'))
             facts = describe(self._store, question.text, window, question.query_time_ns, zone,
                              self._searcher.similarity)
             if facts.span is None:
-                return Answer(status=QueryStatus.NOT_RECORDED,
-                              message='nothing was recorded before the time of the question')
+                return Answer(status=QueryStatus.NOT_RECORDED, message=_nothing(question))
             reason = self._model.why_unavailable() if self._model else 'no model is set'
-            if reason:
-                return self._retrieved(question, window, zone, reason)
-            return self._asked(question, window, zone, facts, time_left_s, cancel, on_progress,
-                               trace)
+            if self._model is None or reason:
+                text, evidence = retrieve(
+                    self._store, self._searcher, question.text, window, zone)
+                return Answer(status=QueryStatus.RETRIEVED_ONLY, answer=text, evidence=evidence,
+                              message=reason)
+            return self._asked(question, window, zone, facts, self._model,
+                               self._limits(question, time_left_s, cancel), on_progress, trace)
         except EmvError as error:
-            return self._failed(question, window, error)
+            log.error('a question failed: %s', error)
+            return Answer(status=QueryStatus.ERROR, message=str(error))
+
+    def _limits(self, question: Question, time_left_s: Callable[[], float],
+                cancel: threading.Event | None) -> Limits:
+        settings = self._settings.agent
+        # Only the embedded model's context is ours to know; the others' are larger.
+        room = self._settings.model.context_tokens - settings.reply_tokens - SPARE_TOKENS
+        return Limits(rounds=question.max_rounds or settings.max_rounds,
+                      tokens=question.max_tokens or settings.max_tokens,
+                      prompt_tokens=max(room, LEAST_TOKENS), time_left_s=time_left_s,
+                      cancel=cancel)
 
     def _asked(self, question: Question, window: Window, zone: tzinfo, facts: Facts,
-               time_left_s: Callable[[], float], cancel: threading.Event | None,
-               on_progress: Callable[[Progress], None], trace: list[dict[str, Any]]) -> Answer:
-        limits, now_ns = self._settings.agent, question.query_time_ns
-        assert self._model is not None and facts.span is not None
-        pictures = PictureReader(self._store, self._model, limits.look_calls, cancel, time_left_s)
-        state = TreeState(TreeView(self._store, window, zone), zone)
-        library = Library(self._store, self._searcher, state, window,
-                          Clock(now_ns, zone, facts.span.end_ns), pictures, limits.console_calls,
-                          names_a_time(question.text))
-        values = {'_root': library.root_row(), '_now': local(now_ns, zone)}
-        with Sandbox(library.functions(), values, local(now_ns, zone), time_s=limits.console_time_s,
-                     memory_mb=limits.console_memory_mb, calls=limits.console_calls,
-                     output_chars=limits.output_chars) as sandbox:
-            run = QuestionRun(
-                question.text.strip(), library, sandbox, self._model, self._searcher, window,
-                RecordedWords(self._store, window), limits,
-                examples=choose(question.text, limits.examples, self._searcher.similarity),
-                facts=facts.text, max_rounds=question.max_rounds or limits.max_rounds,
-                max_tokens=question.max_tokens or limits.max_tokens, time_left_s=time_left_s,
-                cancel=cancel, on_progress=on_progress)
-            run.trace = trace
-            return run.answer()
-
-    def _retrieved(self, question: Question, window: Window, zone: tzinfo, reason: str) -> Answer:
-        text, evidence = retrieve(self._store, self._searcher, question.text, window, zone)
-        return Answer(status=QueryStatus.RETRIEVED_ONLY, answer=text, evidence=evidence,
-                      message=reason)
-
-    def _failed(self, question: Question, window: Window, error: EmvError) -> Answer:
-        if isinstance(error, ModelCanceledError):
-            return Answer(status=QueryStatus.CANCELED, message=str(error))
-        if isinstance(error, ModelTimeoutError):
-            return Answer(status=QueryStatus.TIMEOUT, message=str(error))
-        if isinstance(error, ModelError):
-            try:
-                zone = parse_zone(self._store.zone_of(question.robots))
-                return self._retrieved(question, window, zone, str(error))
-            except EmvError as second:
-                error = second
-        log.error('a question failed: %s', error)
-        return Answer(status=QueryStatus.ERROR, message=str(error))
+               model: ModelClient, limits: Limits, on_progress: Callable[[Progress], None],
+               trace: list[dict[str, Any]]) -> Answer:
+        settings, now_ns = self._settings.agent, question.query_time_ns
+        last_ns = facts.span.end_ns if facts.span else now_ns
+        library = Library(
+            self._store, self._searcher, TreeState(TreeView(self._store, window, zone), zone),
+            window, Clock(now_ns, zone, last_ns),
+            PictureReader(self._store, model, settings.look_calls, limits.cancel,
+                          limits.time_left_s),
+            settings.console_calls, names_a_time=names_a_time(question.text),
+            why_stopped=limits.why_stopped)
+        values = {'_root': library.tree.root(), '_now': local(now_ns, zone)}
+        with Sandbox(library.functions(), values, local(now_ns, zone),
+                     time_s=settings.console_time_s, memory_mb=settings.console_memory_mb,
+                     calls=settings.console_calls, output_chars=settings.output_chars) as sandbox:
+            asked = Asked(
+                question=plain_line(question.text), facts=facts.text,
+                examples=choose(question.text, settings.examples, self._searcher.similarity),
+                library=library, sandbox=sandbox, searcher=self._searcher, window=window,
+                words=RecordedWords(self._store, window))
+            return QuestionRun(asked, model, settings, limits, on_progress, trace).answer()
 
     def _illustrated(self, answer: Answer, question: Question) -> Answer:
         """Add the pictures of the evidence; an answer goes out also where they cannot be found."""
@@ -156,3 +156,18 @@ class Agent:
         except EmvError as error:
             log.error('the account of a question was not kept: %s', error)
             return answer
+
+
+def _problem_of(text: str) -> str:
+    """Return why a question cannot be asked, or ''."""
+    if not text.strip():
+        return 'the question is empty'
+    if len(text) > MAX_QUESTION_CHARS:
+        return (f'the question has {len(text)} characters; at most {MAX_QUESTION_CHARS} are '
+                'allowed')
+    return ''
+
+
+def _nothing(question: Question) -> str:
+    whose = f' by {", ".join(question.robots)}' if question.robots else ''
+    return f'nothing was recorded{whose} before the time of the question'

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class QueryStatus(StrEnum):
-    """What happened to a question; the constants of srv/QueryEpisodicMemory in this order from 0."""
+    """What happened to a question; the numbers of srv/QueryEpisodicMemory, in order from 0."""
 
     UNKNOWN = 'UNKNOWN'
     ANSWERED = 'ANSWERED'
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceItem:
-    """A record or node that an answer rests on. `id` as shown ('s5'); the path of its picture, or ''."""
+    """A record or node that an answer rests on: `id` as shown ('s5'), its picture's path or ''."""
 
     id: str
     kind: str

@@ -1,7 +1,7 @@
 """What a question asks about: the words that an answer's evidence should hold.
 
-Words that ask, that tell a time, or that any memory holds (do, see, object, robot) are left out. What is left are the
-things: `When did you water the plants?` asks about 'water' and 'plants'.
+Words that ask, that tell a time, or that any memory holds (do, see, object, robot) are left out.
+What is left are the things: `When did you water the plants?` asks about 'water' and 'plants'.
 """
 
 from __future__ import annotations
@@ -11,34 +11,46 @@ import re
 from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.queries import stem
 
-GENERIC = frozenset('''
-a about above across action activity after afternoon afterwards again ago all also always am an and any anybody anyone
-anything april are around as asked at august autumn away be became because been before began being below between both
-but by came can caught clock complete completed could count date day days december describe detail did do does doing
-done down during each earlier early either else ended ever every everything evening exactly fail failed failing
-failure fails fall february few find first for found friday from full gave get getting give given go going gone got had
-happen happened happens has have having he hello her here hers him his history hour hours how i if in instance
-into is it item its january july june just kind know last lately later latest least left like list long made
-make many march may me memory midnight minute minutes moment monday month months more morning most much my name named
-near need never new next night no none noon not nothing november now object objects o'clock october of off often
-on once one only or order other our out over part past people perform performed person place please pm am possible
-previous probably put quickly ran recently record recorded remember robot run said same saturday saw say second
-seconds see seen september she short shortly should show since skill so some somebody someone something soon spring
-start started state status still stop stopped succeed succeeded success successful summarize summary summer sunday take
-taken talk task tasks tell telling than that the their them then there these they thing things this those thursday
-through till time times to today together told tomorrow tonight took total tried try tuesday two under until up us use
-used user very visible want wanted was we wednesday week weeks well went were what whatever when where which while who
-whole whom whose why will winter with without word words would year years yes yesterday yet you your yours
-detect detected highlights highlight activities goal goals episode episodes
-'''.split())
+# Words that ask, tell a time, or that any memory holds.
+GENERIC = frozenset("""
+a about above across action activities activity after afternoon afterwards again ago all also
+always am an and any anybody anyone anything april are around as asked at august autumn away be
+became because been before began being below between both but by came can caught clock complete
+completed could count date day days december describe detail detect detected did do does doing
+done down during each earlier early either else ended episode episodes evening ever every
+everything exactly fail failed failing fails failure fall february few find first for found friday
+from full gave get getting give given go goal goals going gone got had happen happened happens has
+have having he hello her here hers highlight highlights him his history hour hours how i if in
+instance into is it item its january july june just kind know last lately later latest least left
+like list long made make many march may me memory midnight minute minutes moment monday month
+months more morning most much my name named near need never new next night no none noon not
+nothing november now o'clock object objects october of off often on once one only or order other
+our out over part past people perform performed person place please pm possible previous probably
+put quickly ran recently record recorded remember robot run said same saturday saw say second
+seconds see seen september she short shortly should show since skill so some somebody someone
+something soon spring start started state status still stop stopped succeed succeeded success
+successful summarize summary summer sunday take taken talk task tasks tell telling than that the
+their them then there these they thing things this those through thursday till time times to today
+together told tomorrow tonight took total tried try tuesday two under until up us use used user
+very visible want wanted was we wednesday week weeks well went were what whatever when where which
+while who whole whom whose why will winter with without word words would year years yes yesterday
+yet you your yours
+""".split())  # noqa: SIM905
 _WORD = re.compile(r"[^\W\d_]{2,}(?:'[a-z]+)?")
 _TIME = re.compile(
     r'\d|\b(?:today|yesterday|tonight|tomorrow|ago|last|past|this|previous|recent\w*|morning|noon|afternoon|'
     r'evening|night|midnight|week\w*|month\w*|year\w*|monday|tuesday|wednesday|thursday|friday|saturday|sunday|'
     r'january|february|march|april|may|june|july|august|september|october|november|december|since|until|'
     r'between|spring|summer|autumn|winter|hours?|minutes?|days?)\b', re.IGNORECASE)
-_YES_NO = re.compile(
-    r'^\W*(?:did|do|does|have|has|had|was|were|is|are|can|could)(?:n.t)?\b', re.IGNORECASE)
+_WHETHER_DONE = re.compile(r'^\W*(?:did|have|has|had|was|were)(?:n.t)?\b', re.IGNORECASE)
+_WORDS = re.compile(
+    r'\b(?:say|says|said|saying|tell|told|ask|asks|asked|talk\w*|speak|spoke|spoken|speech|mention\w*|'
+    r'announce\w*|report\w*|answer\w*|greet\w*|explain\w*|complain\w*|hear|heard|call|called|'
+    r'promise\w*|claim\w*|words?)\b', re.IGNORECASE)
+_PERCEIVED = re.compile(
+    r'\b(?:see|sees|saw|seen|detect\w*|recogni[sz]e\w*|notice\w*|spot|spotted|perceive\w*|find|'
+    r'found|identif\w*)\b', re.IGNORECASE)
+_ROBOT = re.compile(r'\b(?:you|your|robot)\b', re.IGNORECASE)
 
 
 def things_in(question: str) -> list[str]:
@@ -65,6 +77,18 @@ def names_a_time(question: str) -> bool:
     return _TIME.search(question) is not None
 
 
-def is_yes_no(question: str) -> bool:
-    """Whether the question can be answered by yes or no."""
-    return _YES_NO.match(question) is not None
+def asks_whether_done(question: str) -> bool:
+    """Whether the question asks by yes or no about the past: there, no record means no.
+
+    Not so of how the world stands (`Is the door open?`), of which a memory knows only what it saw.
+    """
+    return _WHETHER_DONE.match(question) is not None
+
+
+def asks_for_words(question: str) -> bool:
+    """Whether what the robot said answers the question: it asks for words, or what the robot saw.
+
+    Robots without other records of what they perceive announce it: 'I can see a milk'.
+    """
+    return _WORDS.search(question) is not None or (
+        _PERCEIVED.search(question) is not None and _ROBOT.search(question) is not None)

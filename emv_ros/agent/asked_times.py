@@ -1,4 +1,4 @@
-"""The times that a question names, resolved: a small model copies them better than it works them out."""
+"""The times that a question names, worked out: a small model copies them better."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from emv_ros.timeline import MINUTE_NS, SECOND_NS, Interval, to_datetime
 MAX_WORDS = 9
 # Words that say how a time is meant, and are no part of it.
 _LOOSE = re.compile(
-    r'\b(?:shortly|just|right|soon|about|around|roughly|approximately|circa|before|after|by|since|early|late|in|on|at|'
-    r'the|of)\b', re.IGNORECASE)
+    r'\b(?:shortly|just|right|soon|about|around|roughly|approximately|circa|before|after|by|since|'
+    r'early|late|in|on|at|the|of)\b', re.IGNORECASE)
 _TELLING = re.compile(
-    r'\d|\b(?:today|yesterday|tonight|ago|last|this|morning|noon|afternoon|evening|night|midnight|week|month|year|'
-    r'(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|'
-    r'november|december)\b', re.IGNORECASE)
+    r'\d|\b(?:today|yesterday|tonight|ago|last|this|morning|noon|afternoon|evening|night|midnight|'
+    r'week|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|'
+    r'june|july|august|september|october|november|december)\b', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def asked_times(question: str, clock: Clock) -> list[AskedTime]:
 
 def _span(phrase: str, clock: Clock) -> Interval | None:
     bare = ' '.join(_LOOSE.sub(' ', phrase).split()).strip(".'")
-    if not bare or bare.isdigit() or (len(bare.split()) == 1 and bare.lower() in ('last', 'this', 'may')):
+    if not bare or bare.isdigit() or bare.lower() in ('last', 'this', 'may'):
         return None
     try:
         return clock.interval_of(bare)

@@ -1,7 +1,7 @@
-"""Worked examples for the prompt: questions with the code that answers them, chosen by likeness to a question.
+"""Worked examples for the prompt: questions with their code, chosen by likeness to a question.
 
-The words that name the task's things are masked first, so that an example is near by its kind of question and not by
-its topic.
+The words that name the task's things are masked first, so that an example is near by its kind of
+question and not by its topic.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from emv_ros.retrieval.similarity import Similarity
 
 FILE = Path(__file__).with_name('examples.json')
 # Kinds of question by how they begin; what the first pattern finds in a question is its kind.
-KINDS = (r'how (?:many days|long) ago|how many days', r'how (?:many|often)', r'how long', r'why', r'where',
-         r'first', r'before|after', r'when', r'which days|on which', r'say|said|tell|told|ask',
-         r'summar|highlight|describe', r'(?:what|which) (?:object|thing)', r'what did you do|which task|tasks',
+KINDS = (r'how (?:many days|long) ago|how many days', r'how (?:many|often)', r'how long', r'why',
+         r'where', r'first', r'before|after', r'when', r'which days|on which',
+         r'say|said|tell|told|ask', r'summar|highlight|describe',
+         r'(?:what|which) (?:object|thing)', r'what did you do|which task|tasks',
          r'^\W*(?:\w+ ){0,2}(?:did|have|has|was|were|is|are)\b', r'which|what|who')
 SAME_KIND = 0.4
 SAME_TIME = 0.15
@@ -32,7 +33,7 @@ _THINGS = re.compile(r'\bthing(?:\W+(?:the |a |an )?thing)+\b')
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question and the code that answers it; with `output`, code that looks first, and `then` answers."""
+    """A question and the code that answers it; with `output`, code that looks, `then` answers."""
 
     question: str
     code: str

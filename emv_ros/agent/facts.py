@@ -60,8 +60,9 @@ def describe(store: MemoryStore, question: str, window: Window, now_ns: int, zon
         lines.append(f'Now: {now:%A %Y-%m-%d %H:%M}')
     lines += [f'Time asked: {item.words!r} is when={item.when!r}'
               for item in asked_times(question, clock)]
-    lines.append(f'Memory: {format_stamp(span.start_ns, zone)} to {format_stamp(span.end_ns, zone)}')
-    known = queries.known_names(store, window.robots)
+    lines.append(f'Memory: {format_stamp(span.start_ns, zone)} to '
+                 f'{format_stamp(span.end_ns, zone)}')
+    known = queries.known_names(store, window.robots, window.before_ns)
     for kind, most in NAMES.items():
         names = [clean(name)[:NAME_CHARS] for name in known[kind] if name]
         if len(names) > most:

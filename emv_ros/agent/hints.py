@@ -8,12 +8,17 @@ HINTS = (
     (r'IndexError', 'there are no rows: test `if rows:` first, or try search(text)'),
     (r"NameError: name '(\w+)'", 'only the listed functions exist; look with search(text)'),
     (r"AttributeError.*'list'", 'the functions return lists: use rows[0], rows[-1] or a loop'),
-    (r"AttributeError: '(Record|Node)'", 'a row has .name .status .text .goal .place .when .day .start .end'),
+    (r"AttributeError: '(Record|Node)'",
+     'a row has .name .status .text .goal .place .when .day .start .end'),
     (r'TypeError.*unexpected keyword|TypeError.*argument', 'use the arguments as listed'),
-    (r'not understood as a time|no time', "write when='2024-06-27' or when='June 26 20:00 to 20:30'"),
+    (r'TypeError.*offset-(naive|aware)',
+     'times of rows are local and have no tzinfo: leave it away'),
+    (r'not understood as a time|no time',
+     "write when='2024-06-27' or when='June 26 20:00 to 20:30'"),
     (r'SyntaxError', 'write plain Python on separate lines'),
-    (r'NotImplementedError|not supported|PermissionError', 'the console has only the listed functions'),
-    (r'suspension limit|too many calls', 'answer with what you have'),
+    (r'NotImplementedError|not supported|PermissionError',
+     'the console has only the listed functions'),
+    (r'too many calls', 'answer with what you have'),
 )
 
 

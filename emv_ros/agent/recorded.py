@@ -1,17 +1,34 @@
-"""Whether memory mentions a word at all, in the window of a question; and the full text behind evidence."""
+"""What the records behind words are: whether memory mentions a word, all words of a record, whose.
+
+Whatever is looked up stands in the question's window, as it was known at the question's time.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
 
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.asked import is_mentioned
-from emv_ros.agent.console.rows import parse_id
-from emv_ros.memory import schema
-from emv_ros.memory.queries import Window, stem
+from emv_ros.agent.console.rows import parse_id, span_of
+from emv_ros.agent.console.shown import known_at
+from emv_ros.errors import NotFoundError
+from emv_ros.memory import queries, schema
+from emv_ros.memory.documents import named_values, text_of
+from emv_ros.memory.queries import Window, squash, stem
 from emv_ros.memory.store import MemoryStore
+from emv_ros.records import SkillEvent, Utterance
+from emv_ros.retrieval.scope import Scope
+from emv_ros.timeline import SECOND_NS
 
 MAX_CANDIDATES = 200
+MAX_ANSWERS = 500
+# A run and the words that it speaks are reported by different programs.
+BESIDE_NS = 5 * SECOND_NS
+# Shorter words than these (without breaks) are too common to tell an answer by.
+MIN_ECHO_CHARS = 12
 
 
 class RecordedWords:
@@ -25,40 +42,92 @@ class RecordedWords:
     def __call__(self, word: str) -> bool:
         """Return whether the word, or one that begins with its stem, was recorded."""
         if word not in self._known:
-            self._known[word] = self._look_up(word)
+            with self._store.reading() as session:
+                texts = [*self._documents(session, word), *self._things(session, word)]
+            self._known[word] = any(is_mentioned(word, text) for text in texts)
         return self._known[word]
 
-    def _look_up(self, word: str) -> bool:
-        pattern = f'%{stem(word)}%'
-        document, thing = schema.DocumentRow, schema.SceneObjectRow
-        end_ns = min((stamp for stamp in (self._window.end_ns, self._window.before_ns)
-                      if stamp is not None), default=None)
-        texts = select(document.text).where(document.text.ilike(pattern))
-        names = select(thing.name + ' ' + thing.instance + ' ' + thing.state).where(
-            or_(thing.name.ilike(pattern), thing.instance.ilike(pattern),
-                thing.state.ilike(pattern))).distinct()
-        with self._store.reading() as session:
-            if self._window.robots:
-                robots = list(self._store.robot_ids(session, self._window.robots))
-                texts = texts.where(document.robot_id.in_(robots))
-                names = names.where(thing.robot_id.in_(robots))
-            if self._window.start_ns is not None:
-                texts = texts.where(document.end_ns >= self._window.start_ns)
-                names = names.where(thing.stamp_ns >= self._window.start_ns)
-            if end_ns is not None:
-                texts = texts.where(document.start_ns < end_ns)
-                names = names.where(thing.stamp_ns < end_ns)
-            found = [*session.scalars(texts.limit(MAX_CANDIDATES)),
-                     *session.scalars(names.limit(MAX_CANDIDATES))]
-        return any(is_mentioned(word, text) for text in found)
+    def _documents(self, session: Session, word: str) -> list[str]:
+        row, before_ns = schema.DocumentRow, self._window.before_ns
+        found = session.execute(
+            select(row.kind, row.ref_id, row.text, row.end_ns)
+            .where(row.text.ilike(_pattern(word), escape='\\'),
+                   *Scope.of(self._store, session, self._window).conditions())
+            .limit(MAX_CANDIDATES)).all()
+        return [text if before_ns is None or kind != 'skill_event'
+                else self._words_of(kind, ref_id) for kind, ref_id, text, _ in found]
+
+    def _things(self, session: Session, word: str) -> list[str]:
+        thing, window, pattern = schema.SceneObjectRow, self._window, _pattern(word)
+        query = select(thing.name + ' ' + thing.instance + ' ' + thing.state).where(or_(
+            thing.name.ilike(pattern, escape='\\'), thing.instance.ilike(pattern, escape='\\'),
+            thing.state.ilike(pattern, escape='\\'))).distinct()
+        if window.robots:
+            query = query.where(
+                thing.robot_id.in_(list(self._store.robot_ids(session, window.robots))))
+        if window.start_ns is not None:
+            query = query.where(thing.stamp_ns >= window.start_ns)
+        ends = [stamp for stamp in (window.end_ns, window.before_ns) if stamp is not None]
+        if ends:
+            query = query.where(thing.stamp_ns < min(ends))
+        return list(session.scalars(query.limit(MAX_CANDIDATES)))
 
     def text_of(self, item: EvidenceItem) -> str:
         """Return all recorded words behind a piece of evidence."""
         parsed = parse_id(item.id)
-        if parsed is None:
-            return item.text
-        document = schema.DocumentRow
+        return f'{item.text} {self._words_of(*parsed)}' if parsed else item.text
+
+    def _record(self, item: EvidenceItem) -> Any:
+        parsed = parse_id(item.id)
+        try:
+            return known_at(self._store.get(*parsed), self._window.before_ns) if parsed else None
+        except NotFoundError:  # forgotten meanwhile, or the view's own root
+            return None
+
+    def _words_of(self, kind: str, ref_id: int) -> str:
+        try:
+            record = known_at(self._store.get(kind, ref_id), self._window.before_ns)
+        except NotFoundError:
+            return ''
+        return text_of(record) or ''
+
+    def is_own(self, item: EvidenceItem) -> bool:
+        """Whether a record is only what the robot said: its words, or the run that spoke them."""
+        record = self._record(item)
+        if isinstance(record, Utterance):
+            return record.is_own
+        if not isinstance(record, SkillEvent):
+            return False
+        span = span_of(record)
+        spoken = {squash(value) for _, value in named_values(record.parameters)}
+        near = queries.utterances(self._store, Window(
+            robots=(record.robot,), start_ns=span.start_ns - BESIDE_NS,
+            end_ns=span.end_ns + BESIDE_NS, before_ns=self._window.before_ns))
+        return any(words.is_own and squash(words.text) in spoken for words in near)
+
+    def is_echo(self, item: EvidenceItem) -> bool:
+        """Whether a record is words, whoever is said to have spoken, that repeat an answer."""
+        record = self._record(item)
+        if not isinstance(record, Utterance):
+            return False
+        heard = squash(record.text)
+        if len(heard) < MIN_ECHO_CHARS:
+            return False
+        row = schema.QueryRow
         with self._store.reading() as session:
-            text = session.scalar(select(document.text).where(
-                document.kind == parsed[0], document.ref_id == parsed[1]))
-        return f'{item.text} {text or ""}'
+            answers = session.scalars(
+                select(row.answer).where(
+                    row.answer != '', row.query_time_ns <= record.stamp_ns)
+                .order_by(row.id.desc()).limit(MAX_ANSWERS)).all()
+        return any(_repeats(heard, squash(answer)) for answer in answers)
+
+
+def _repeats(heard: str, answer: str) -> bool:
+    """Whether the two are the same words, up to half of the answer left out or something added."""
+    return (heard in answer and 2 * len(heard) >= len(answer)) or (
+        len(answer) >= MIN_ECHO_CHARS and answer in heard)
+
+
+def _pattern(word: str) -> str:
+    escaped = stem(word).replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
+    return f'%{escaped}%'

@@ -7,6 +7,7 @@ from datetime import tzinfo
 
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.rows import evidence_item, row_of, span_of
+from emv_ros.agent.console.shown import known_at
 from emv_ros.errors import NotFoundError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
@@ -18,16 +19,16 @@ BEST = 5
 def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Window,
              zone: tzinfo) -> tuple[str, tuple[EvidenceItem, ...]]:
     """Return (text, evidence) of what resembles the question most."""
-    return in_words(store, searcher.search(question, window, k=BEST).hits, zone)
+    return in_words(store, searcher.search(question, window, k=BEST).hits, window, zone)
 
 
-def in_words(store: MemoryStore, hits: Sequence[Hit],
+def in_words(store: MemoryStore, hits: Sequence[Hit], window: Window,
              zone: tzinfo) -> tuple[str, tuple[EvidenceItem, ...]]:
     """Return (text, evidence) of search hits; where there are none the text says so."""
     items = []
     for hit in hits:
         try:
-            record = store.get(hit.kind, hit.ref_id)
+            record = known_at(store.get(hit.kind, hit.ref_id), window.before_ns)
         except NotFoundError:
             continue
         items.append(evidence_item(row_of(hit.kind, record, zone), span_of(record)))

@@ -1,10 +1,11 @@
-"""Exact questions to the store: which records fit, in order of time, and how many.
+"""Exact questions to the store: which records fit, in order of time.
 
-A filter is a frozen dataclass; what it means stands in its fields. With `before_ns` (the time of a question) nothing
-that was recorded later is seen: later rows are absent, and a run of a skill is shown as it stood then.
+A filter is a frozen dataclass; what it means stands in its fields. With `before_ns` (the time of a
+question) nothing that was recorded later is seen: later rows are absent, and a run of a skill is
+shown as it stood then.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: `annotations` is one of the questions.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +20,17 @@ from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
-    Annotation, ImageRecord, Node, Observation, QueryRecord, Scene, SceneObject, SkillEvent,
-    Status, Utterance)
+    Annotation,
+    ImageRecord,
+    Node,
+    Observation,
+    QueryRecord,
+    Scene,
+    SceneObject,
+    SkillEvent,
+    Status,
+    Utterance,
+)
 
 _SQUASH = re.compile(r'[^a-z0-9]+')
 _WORDS = re.compile(r'\w+')
@@ -74,7 +84,8 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
             query = query.where(row.skill.in_(_names_like(session, row.skill, skill)))
         if text:
             query = query.where(row.id.in_(_documents_with(text, 'skill_event')))
-        rows = session.scalars(_ordered(query, row, EVERY if goal or status else page))
+        is_sifted = bool(goal or status or top_only)  # below, so the page is cut below too
+        rows = session.scalars(_ordered(query, row, EVERY if is_sifted else page))
         robots = store.robot_ids(session)
         events = [as_of(record_of('skill_event', item, robots[item.robot_id]), window.before_ns)
                   for item in rows]
@@ -82,7 +93,7 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
     events = [event for event in events
               if (not wanted or event.status in wanted) and (not goal or _has_goal(event, goal))
               and not (top_only and event.goal_stack)]
-    if goal or status:
+    if is_sifted:
         if page.newest_first:
             events.reverse()
         events = events[page.offset:][:page.limit]
@@ -225,20 +236,28 @@ def latest_query(store: MemoryStore) -> QueryRecord | None:
         return record_of('query', found, '') if found else None
 
 
-def known_names(store: MemoryStore, robots: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Return the distinct names that occur: skills, goals, objects, cameras, speakers."""
+def known_names(store: MemoryStore, robots: Iterable[str] = (),
+                before_ns: int | None = None) -> dict[str, list[str]]:
+    """Return the distinct names that occur: skills, goals, objects, cameras, speakers.
+
+    With `before_ns` only those that were recorded before it.
+    """
     skill, annotation = schema.SkillEventRow, schema.AnnotationRow
     with store.reading() as session:
         ids = list(store.robot_ids(session, robots))
 
+        def known(table: Any) -> list[ColumnElement[bool]]:
+            is_theirs = table.robot_id.in_(ids)
+            return [is_theirs] if before_ns is None else [is_theirs, table.stamp_ns < before_ns]
+
         def distinct(column: Any, table: Any) -> list[str]:
             return sorted(session.scalars(select(column).where(
-                table.robot_id.in_(ids)).distinct()))
+                *known(table)).distinct()))
 
         objects = {*distinct(schema.SceneObjectRow.name, schema.SceneObjectRow),
                    *distinct(schema.ObservationRow.name, schema.ObservationRow)}
         goals = session.scalars(select(annotation.text).where(
-            annotation.robot_id.in_(ids), annotation.kind == 'goal').distinct())
+            *known(annotation), annotation.kind == 'goal').distinct())
         return {'skills': distinct(skill.skill, skill), 'goals': sorted(goals),
                 'objects': sorted(objects), 'cameras': distinct(schema.ImageRow.camera, schema.ImageRow),
                 'speakers': distinct(schema.UtteranceRow.speaker, schema.UtteranceRow)}

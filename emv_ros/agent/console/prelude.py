@@ -1,10 +1,10 @@
 """The sandbox's own Python: thin classes and functions over the host's functions.
 
-Values that cross the border are plain dictionaries; here they become objects that print well. Nothing in here guards
-anything: all checks are the host's.
+Values that cross the border are plain dictionaries; here they become objects that print well.
+Nothing in here guards anything: all checks are the host's.
 """
 
-PRELUDE = '''
+PRELUDE = """
 from datetime import datetime, date, time, timedelta
 import re
 from collections import Counter
@@ -42,7 +42,8 @@ class Record:
 class Node:
     def __init__(self, d):
         self.id = d['id']
-        self.kind = 'node'
+        self.kind = d['kind']
+        self.robot = d['robot']
         self.level = d['level']
         self.name = d['name']
         self.status = d['status']
@@ -53,6 +54,8 @@ class Node:
         self.day = d['day']
         self.time = d['time']
         self.when = d['when']
+        self.duration = d['duration']
+        self.seconds = d['seconds']
         self.line = d['line']
     def __str__(self):
         return self.line
@@ -70,20 +73,34 @@ class Node:
         return [Record(d) for d in _records(self.id)]
 
 def _id_of(x):
-    return x if isinstance(x, str) else x.id
+    if isinstance(x, str):
+        return x
+    if isinstance(x, (list, tuple)) and x:
+        return _id_of(x[0])
+    if hasattr(x, 'id'):
+        return x.id
+    raise TypeError(f'a row or a node is needed, not {type(x).__name__}')
+
+def _is_node(x):
+    return getattr(x, 'kind', None) == 'node'
 
 def _children(x):
-    if isinstance(x, Node):
-        return [Node(d) for d in _children_of(x.id)]
-    return x.children
+    return [Node(d) for d in _children_of(x.id)] if _is_node(x) else x.children
 
 def _seq(x):
-    if isinstance(x, Node):
-        return [Node(d) for d in _children_of(x.id)]
-    return x
+    return [Node(d) for d in _children_of(x.id)] if _is_node(x) else x
 
-def events(skill=None, status=None, goal=None, text=None, start=None, end=None, when=None, limit=None):
-    return [Record(d) for d in _events(skill, status, goal, text, start, end, when, limit)]
+def _echo(x):
+    if isinstance(x, (list, tuple)):
+        for item in x:
+            print(item)
+        if not x:
+            print('no rows')
+    elif x is not None:
+        print(x)
+
+def events(skill=None, status=None, goal=None, text=None, start=None, end=None, when=None,
+limit=None): return [Record(d) for d in _events(skill, status, goal, text, start, end, when, limit)]
 
 def goals(text=None, status=None, start=None, end=None, when=None, limit=None):
     return [Record(d) for d in _goals(text, status, start, end, when, limit)]
@@ -129,14 +146,16 @@ def names(rows):
     return ', '.join(list(dict.fromkeys([r.name for r in rows])))
 
 def total(rows):
-    return timedelta(seconds=sum([r.seconds for r in rows]))
+    return timedelta(seconds=round(sum([r.seconds for r in rows])))
 
 def _ids_of(x):
+    if x is None:
+        return []
+    if isinstance(x, dict):
+        x = list(x.values())
     if isinstance(x, (list, tuple, set)):
         return [i for y in x for i in _ids_of(y)]
-    if isinstance(x, (Node, Record)):
-        return [x.id]
-    return [str(x)]
+    return [x.id if hasattr(x, 'id') else str(x)]
 
 def answer(text, evidence=()):
     _answer(str(text), _ids_of(evidence))
@@ -148,4 +167,4 @@ def now():
     return _now
 
 memory = Node(_root)
-'''
+"""

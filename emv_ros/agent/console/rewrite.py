@@ -1,7 +1,7 @@
-"""Small rewrites of a model's code, so that nodes of the tree behave as the sequences that they look like.
+"""Small rewrites of a model's code: nodes of the tree behave as the sequences they look like.
 
-The sandbox calls no special methods for `node[0]`, `len(node)`, `for child in node` or a property, so these become
-calls of functions that the sandbox has. The code is only parsed here, never run.
+The sandbox calls no special methods for `node[0]`, `len(node)`, `for child in node` or a property,
+so these become calls of functions that the sandbox has. The code is only parsed here, never run.
 """
 
 from __future__ import annotations
@@ -9,6 +9,10 @@ from __future__ import annotations
 import ast
 
 MAX_CHARS = 8000
+# Functions that take a node as the sequence of its children.
+OF_SEQUENCES = ('len', 'list', 'tuple', 'reversed', 'enumerate', 'sorted', 'zip')
+# What prints by itself, or ends the run.
+SPEAKING = ('print', 'search', 'answer', 'not_recorded')
 
 
 class CodeError(ValueError):
@@ -16,12 +20,13 @@ class CodeError(ValueError):
 
 
 def rewrite(code: str) -> str:
-    """Return the code with node accesses made into calls; raises CodeError where it is no Python."""
+    """Return the code with node accesses made into calls, or raise CodeError."""
     if len(code) > MAX_CHARS:
         raise CodeError(f'the code has {len(code)} characters; at most {MAX_CHARS} are allowed')
     try:
-        tree = ast.parse(code)
-        return ast.unparse(ast.fix_missing_locations(_Rewriter().visit(tree)))
+        tree = _Rewriter().visit(ast.parse(code))
+        _echo_last(tree.body)
+        return ast.unparse(ast.fix_missing_locations(tree))
     except SyntaxError as error:
         raise CodeError(f'SyntaxError: {error.msg} (line {error.lineno})') from error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -29,12 +34,48 @@ def rewrite(code: str) -> str:
 
 
 def has_statements(code: str) -> bool:
-    """Whether there is anything to run: not only comments, blank lines or `pass`."""
+    """Whether there is anything to run: not only comments, blank lines, `pass` or bare strings."""
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True  # let it fail where its error is told
-    return any(not isinstance(node, ast.Pass) for node in body)
+    return not all(isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body)
+
+
+def top_names(code: str) -> set[str]:
+    """Return the names of the functions and classes that code defines at its top, and its names."""
+    names: set[str] = set()
+    for node in ast.parse(code).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.Import, ast.ImportFrom)):
+            names |= bound_names(ast.unparse(node))
+    return names
+
+
+def bound_names(code: str) -> set[str]:
+    """Return the names that code binds anywhere: by `=`, `def`, `class`, `import`, `for`, ..."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition('.')[0])
+    return names
+
+
+def _echo_last(body: list[ast.stmt]) -> None:
+    """Let the value of a last line that is an expression be printed, as consoles do."""
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Expr):
+        return
+    value = last.value
+    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
+    if not (is_call and value.func.id in SPEAKING):  # type: ignore[attr-defined]
+        last.value = _call('_echo', value)
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
@@ -42,7 +83,7 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """`x.children` -> `_children(x)`; whatever is indexed, iterated or measured goes through `_seq`."""
+    """`x.children` -> `_children(x)`; what is indexed, iterated or measured goes through `_seq`."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -58,7 +99,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ('len', 'list', 'reversed', 'enumerate'):
+        if isinstance(node.func, ast.Name) and node.func.id in OF_SEQUENCES:
             node.args = [arg if isinstance(arg, ast.Starred) else _call('_seq', arg)
                          for arg in node.args]
         return node

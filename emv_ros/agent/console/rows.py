@@ -1,7 +1,8 @@
 """Records as the plain dictionaries that the console makes into `Record` and `Node` objects.
 
-Times are naive and local to the robot, in whole seconds, so that a model can compare and print them; exact stamps
-stay on this side, in the `EvidenceItem` of each row. Recorded text stands on one line.
+Times are naive and local to the robot, in whole seconds, so that a model can compare and print
+them; exact stamps stay on this side, in the `EvidenceItem` of each row. Recorded text stands on one
+line.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from typing import Any
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.memory.documents import named_values
 from emv_ros.records import (
-    ID_LETTERS, Annotation, ImageRecord, Node, Observation, Scene, SkillEvent, Utterance)
+    ID_LETTERS,
+    Annotation,
+    ImageRecord,
+    Node,
+    Observation,
+    Scene,
+    SkillEvent,
+    Utterance,
+)
 from emv_ros.retrieval.quoting import plain_line
 from emv_ros.timeline import SECOND_NS, Interval, format_span, to_datetime
 
@@ -85,7 +94,7 @@ def skill_row(event: SkillEvent, zone: tzinfo) -> dict[str, Any]:
 
 def speech_row(words: Utterance, zone: tzinfo) -> dict[str, Any]:
     """Return the row of what somebody said."""
-    speaker = words.speaker or ('robot' if words.is_own else 'someone')
+    speaker = 'robot' if words.is_own else words.speaker or 'someone'
     return row('utterance', words.id, words.robot, span_of(words), zone, name=f'{speaker} said',
                text=words.text, speaker=speaker)
 

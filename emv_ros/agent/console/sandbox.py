@@ -1,7 +1,8 @@
-"""A session of the `pydantic-monty` interpreter: a separate process with limits, in which a model's code runs.
+"""A session of the `pydantic-monty` interpreter: a process with limits for a model's code.
 
-The code reaches nothing but the functions that are handed in. Files, the network, the clock's ticking and sleeping
-are not there. A crash or an endless loop costs the worker process, never this one.
+The code reaches nothing but the functions that are handed in. Files, the network, the clock's
+ticking and sleeping are not there. A crash or an endless loop costs the worker process, never this
+one.
 """
 
 from __future__ import annotations
@@ -15,12 +16,21 @@ from types import TracebackType
 from typing import Any
 
 from emv_ros.agent.console.prelude import PRELUDE
-from emv_ros.agent.console.rewrite import CodeError, rewrite
+from emv_ros.agent.console.rewrite import CodeError, bound_names, rewrite, top_names
+from emv_ros.agent.console.rows import clean
 from emv_ros.errors import ConsoleError
 
 log = logging.getLogger(__name__)
 
-_FRAME = re.compile(r'^\s*(File "|Traceback|[~^]+\s*$)')
+# Lines that the run itself writes into the prompt; printed ones are marked as printed.
+_OURS = re.compile(
+    r'^(?=\s*(?:(?:note|refused|output|question|question again|tree|now|memory|time asked|system|'
+    r'user|assistant)\s*:|but these records|>>>|\.\.\.|```))', re.IGNORECASE | re.MULTILINE)
+_BUILT_IN = frozenset(top_names(PRELUDE))
+# Each call into the memory takes few of the interpreter's turns with this process; a loop that
+# goes on calling in spite of errors takes them all, and the session with them.
+TURNS_A_CALL = 10
+MAX_PRINTED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,8 @@ class Sandbox:
         self._values = dict(values)
         self._output_chars = output_chars
         self._limits = {'max_feed_duration_secs': time_s, 'max_memory': memory_mb * 2**20,
-                        'max_recursion_depth': 200, 'max_suspensions': calls}
+                        'max_recursion_depth': 200,
+                        'max_suspensions': calls * TURNS_A_CALL}
         self._policy = {'datetime': now, 'sleep': 'zero', 'random_start': {'seed': 0}}
         self._pool: Any = None
         self._session: Any = None
@@ -76,23 +87,34 @@ class Sandbox:
         """
         try:
             source = rewrite(code)
-        except CodeError as error:
-            return Output('', str(error))
-        printed = self._monty.CollectString(max_bytes=1_000_000)
-        error = ''
+        except CodeError as unread:
+            return Output('', str(unread))
+        printed = self._monty.CollectString(max_bytes=MAX_PRINTED)
+        error = self._feed(source, printed)
+        if _BUILT_IN & bound_names(code):  # give the console's own names back for the next command
+            self._feed(PRELUDE, self._monty.CollectString())
+        return Output(self._cut(plain_output(printed.output)), error)
+
+    def _feed(self, source: str, printed: Any) -> str:
+        """Run rewritten code and return its error, or ''."""
         try:
             self._session.feed_run(
-                source, external_lookup=self._lookup, print_callback=printed)
+                source, inputs=self._values, external_lookup=self._lookup,
+                print_callback=printed)
         except self._monty.MontyCrashedError as crash:
             log.warning('the sandbox died: %s', crash)
             self._restart()
-            error = 'the command was stopped: it used too much time or memory. All names are gone.'
+            return 'the command was stopped: it used too much time or memory. All names are gone.'
         except self._monty.MontyError as failure:
             error = self._one_line(failure)
-            if 'TimeoutError' in error:  # the interpreter warrants nothing about its heap after this
+            if error.startswith('TimeoutError'):  # nothing is warranted about its heap after this
                 self._restart()
-                error = 'TimeoutError: the command took too long. All names are gone.'
-        return Output(self._cut(printed.output), error)
+                return 'TimeoutError: the command took too long. All names are gone.'
+            if 'suspension limit' in error:  # the session would refuse every further call
+                self._restart()
+                return 'RuntimeError: too many calls in one command. All names are gone.'
+            return error
+        return ''
 
     def _start(self) -> None:
         self._session = self._pool.checkout(limits=self._limits, os_policy=self._policy)
@@ -117,13 +139,17 @@ class Sandbox:
 
     @staticmethod
     def _one_line(failure: Any) -> str:
-        """Return 'TypeError: message', with the line number where the traceback has one."""
-        said = failure.display('traceback') if hasattr(failure, 'display') else str(failure)
-        lines = [line for line in said.splitlines() if line.strip()]
-        return lines[-1].strip() if lines else type(failure).__name__
+        """Return 'TypeError: message' on one line."""
+        said = failure.display('type-msg') if hasattr(failure, 'display') else str(failure)
+        return clean(said) or type(failure).__name__
 
     def _cut(self, text: str) -> str:
         if len(text) <= self._output_chars:
             return text
         return (f'{text[:self._output_chars]}\n… {len(text) - self._output_chars} more characters: '
                 'print fewer rows or shorter texts')
+
+
+def plain_output(text: str) -> str:
+    """Return printed text that cannot pose as the run's own lines or as marks of a chat."""
+    return _OURS.sub('| ', text.replace('\r', '\n').replace('<|', '‹|'))

@@ -16,7 +16,8 @@ from emv_ros.timeline import SECOND_NS, Interval
 
 # Two looks at the same place with a longer pause are two sightings.
 PAUSE_NS = 300 * SECOND_NS
-MAX_SIGHTINGS = 20_000
+# Of more sightings the earliest and the latest half are read, so that first and last are right.
+MAX_SIGHTINGS = 10_000
 
 
 @dataclass(slots=True)
@@ -29,14 +30,13 @@ class _Stretch:
 
 def sighting_rows(store: MemoryStore, window: Window, name: str, instance: str,
                   zone: tzinfo) -> Iterator[tuple[Scene, Interval, dict[str, Any]]]:
-    """Yield (first scene, span, row) of each stretch in which an object was seen in one place and state.
+    """Yield (first scene, span, row) of each stretch of an object in one place and state.
 
     `name` also finds an object by its instance. Stretches of one object end when another begins.
     """
-    page = Page(limit=MAX_SIGHTINGS)
-    found = queries.sightings(store, window, name=name, instance=instance, page=page)
+    found = _found(store, window, name, instance)
     if not found and name and not instance:
-        found = queries.sightings(store, window, instance=name, page=page)
+        found = _found(store, window, '', name)
     scenes = {scene.id: scene for scene in queries.scenes(
         store, window, ids=sorted({item.scene_id for item in found}))}
     for stretch in _stretches(found, scenes):
@@ -47,6 +47,17 @@ def sighting_rows(store: MemoryStore, window: Window, name: str, instance: str,
             'scene', item.scene_id, item.robot, span, zone, name=item.object.name,
             instance=item.object.instance, state=item.object.state, place=stretch.place,
             count=stretch.count)
+
+
+def _found(store: MemoryStore, window: Window, name: str, instance: str) -> list[Sighting]:
+    found = queries.sightings(store, window, name=name, instance=instance,
+                              page=Page(limit=MAX_SIGHTINGS + 1))
+    if len(found) <= MAX_SIGHTINGS:
+        return found
+    half = MAX_SIGHTINGS // 2
+    latest = Page(limit=half, newest_first=True)
+    return found[:half] + queries.sightings(
+        store, window, name=name, instance=instance, page=latest)[::-1]
 
 
 def _stretches(found: list[Sighting], scenes: dict[int | None, Scene]) -> list[_Stretch]:

@@ -1,7 +1,7 @@
-"""The part of the history tree that is shown: which nodes are expanded, and its text under a budget.
+"""The part of the history tree that is shown: what is expanded, its text under a budget.
 
-Nothing beyond the shown part is loaded: each look at children is one query. Where the text outgrows its budget, the
-node that was expanded longest ago is collapsed first.
+Nothing beyond the shown part is loaded: each look at children is one query. Where the text outgrows
+its budget, the node that was expanded longest ago is collapsed first.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import tzinfo
 
+from emv_ros.agent.console.rows import node_row, span_of
+from emv_ros.errors import NotFoundError
 from emv_ros.records import Node
 from emv_ros.timeline import Interval
 from emv_ros.tree.view import TreeView
-
-from emv_ros.agent.console.rows import node_row, span_of
 
 MAX_CHILDREN = 40
 MAX_EXPANDED = 60
@@ -41,7 +41,7 @@ class TreeState:
             self._forget(next(iter(self._expanded)))
 
     def expand_window(self, node_id: int, window: Interval) -> list[Node]:
-        """Show what lies in a window: nodes that reach out of it are expanded, those inside are shown.
+        """Show what lies in a window: nodes that reach out of it are expanded, others shown.
 
         Returns the nodes shown in the window, in order of time.
         """
@@ -89,7 +89,10 @@ class TreeState:
         self._only.pop(node_id, None)
 
     def _path(self, node_id: int) -> list[int]:
-        return [node.id for node in self.view.path(node_id) if node.id is not None]
+        try:
+            return [node.id for node in self.view.path(node_id) if node.id is not None]
+        except NotFoundError:  # made anew by a consolidation since
+            return []
 
     def _text(self) -> str:
         lines: list[str] = []
@@ -102,7 +105,11 @@ class TreeState:
         lines.append(f'{"  " * depth}{sign} {node_row(node, self._zone)["line"][:SHOWN_CHARS]}')
         if key not in self._expanded:
             return
-        children = self.view.children(key)
+        try:
+            children = self.view.children(key)
+        except NotFoundError:  # made anew by a consolidation since
+            self._forget(key)
+            return
         wanted = self._only.get(key)
         shown = [child for child in children if wanted is None or child.id in wanted]
         for child in shown[:MAX_CHILDREN]:

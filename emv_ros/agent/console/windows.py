@@ -1,7 +1,8 @@
-"""The time arguments of the console's functions, as models write them, made into a window of the memory."""
+"""The time arguments of the console's functions, as models write them, made into windows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 import re
@@ -11,7 +12,6 @@ from emv_ros.errors import TimeExpressionError
 from emv_ros.memory.queries import Window
 from emv_ros.timeline import Interval
 from emv_ros.whens import parse_until, parse_when
-
 
 _MONTH = re.compile(r'\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b', re.I)
 _YEAR = re.compile(r'\b(19|20)\d{2}\b')
@@ -28,8 +28,9 @@ class Clock:
     def interval_of(self, value: Any) -> Interval:
         """Return the span that a datetime (an instant), a date (the day) or words mean.
 
-        A naive datetime is local to the zone. A month without a year that would lie after all that is recorded means
-        the latest one that memory can know. Raises TimeExpressionError for anything else.
+        A naive datetime is local to the zone. A month without a year that would lie after all that
+        is recorded means the latest one that memory can know. Raises TimeExpressionError for
+        anything else.
         """
         span = parse_when(_time(value), self.now_ns, self.zone)
         if span.start_ns > self.last_ns and self._names_no_year(value):
@@ -37,18 +38,50 @@ class Clock:
         return span
 
     def until(self, value: Any) -> int:
-        """Return the stamp up to which "until `value`" reaches; in a double hour, its second pass."""
+        """Return the stamp up to which "until `value`" reaches; of a double hour, the second."""
         moment = _time(value)
-        if isinstance(moment, datetime):
+        if isinstance(moment, datetime) and moment.tzinfo is None:
             moment = moment.replace(fold=1)
         stamp = parse_until(moment, self.now_ns, self.zone)
         if stamp > self.last_ns and self._names_no_year(value):
             return parse_until(moment, self.last_ns, self.zone)
         return stamp
 
+    def seen_from(self, stamp_ns: int) -> Clock:
+        """Return the clock as it stood at a stamp: '10:10' then means the latest before it."""
+        return replace(self, now_ns=stamp_ns)
+
     @staticmethod
     def _names_no_year(value: Any) -> bool:
         return isinstance(value, str) and bool(_MONTH.search(value)) and not _YEAR.search(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Makes windows of the question's own one. `note` tells the model what was left out.
+
+    Where the question names no time, words for one are left out: small models copy them from an
+    example.
+    """
+
+    whole: Window
+    clock: Clock
+    names_a_time: bool
+    note: Callable[[str], None]
+
+    def narrowed(self, start: Any, end: Any, when: Any) -> Window:
+        """Return what `when`, or `start` and `end`, leave of the question's window."""
+        if not self.names_a_time and any(_is_words(item) for item in (start, end, when)):
+            self.note('the question names no time, so the time was left out')
+            start, end, when = (None if _is_words(item) else item for item in (start, end, when))
+        return narrowed(self.whole, start, end, when, self.clock)
+
+    def within(self, start_ns: int, end_ns: int) -> Window:
+        """Return the part of the question's window between two stamps."""
+        known = self.whole
+        return replace(
+            known, start_ns=start_ns if known.start_ns is None else max(start_ns, known.start_ns),
+            end_ns=end_ns if known.end_ns is None else min(end_ns, known.end_ns))
 
 
 def narrowed(window: Window, start: Any, end: Any, when: Any, clock: Clock) -> Window:
@@ -65,13 +98,23 @@ def narrowed(window: Window, start: Any, end: Any, when: Any, clock: Clock) -> W
     if end is not None:
         ends.append(clock.until(end))
     if starts and ends and min(ends) < max(starts):
-        raise TimeExpressionError(f'the end {end or when!r} lies before the start {start or when!r}')
+        raise TimeExpressionError(f'{_shown(end or when)} lies before {_shown(start or when)}')
     starts += [] if window.start_ns is None else [window.start_ns]
     ends += [] if window.end_ns is None else [window.end_ns]
     return replace(window, start_ns=max(starts, default=None), end_ns=min(ends, default=None))
 
 
+def _is_words(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(item, str) for item in value)
+    return isinstance(value, str)
+
+
+def _shown(value: Any) -> str:
+    return repr(str(value)[:60])
+
+
 def _time(value: Any) -> str | date:
     if isinstance(value, (str, date)):
         return value
-    raise TimeExpressionError(f'no time: {value!r}; give a datetime, a date or words')
+    raise TimeExpressionError(f'no time: {_shown(value)}; give a datetime, a date or words')

@@ -1,0 +1,198 @@
+"""The exact functions of the console: runs, goals, speech, sightings, neighbours in time.
+
+They find what fits, all of it: counts, firsts and lasts come from them. Where there are more than
+MAX_ROWS, the first and the last half are given, and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from emv_ros.agent.console.arguments import number, statuses, text_of
+from emv_ros.agent.console.rows import span_of
+from emv_ros.agent.console.shown import Shown
+from emv_ros.agent.console.sightings import sighting_rows
+from emv_ros.agent.console.windows import Windows
+from emv_ros.errors import EmvError
+from emv_ros.memory import queries
+from emv_ros.memory.queries import Page, Window
+from emv_ros.memory.store import MemoryStore
+from emv_ros.retrieval.similarity import Similarity
+from emv_ros.timeline import HOUR_NS, MINUTE_NS
+
+MAX_ROWS = 1000
+BESIDE = 500
+MAX_BESIDE = 20
+
+Rows = list[dict[str, Any]]
+
+
+class ExactRows:
+    """Exact rows of one question's window."""
+
+    def __init__(self, store: MemoryStore, similarity: Similarity, windows: Windows,
+                 shown: Shown) -> None:
+        self._store = store
+        self._similarity = similarity
+        self._windows = windows
+        self._shown = shown
+
+    def events(self, skill: Any, status: Any, goal: Any, text: Any, start: Any, end: Any,
+               when: Any, limit: Any) -> Rows:
+        """Return runs of skills, and narrations where only text or time is asked."""
+        window = self._windows.narrowed(start, end, when)
+        rows = self._runs(window, skill=text_of(skill), status=statuses(status),
+                          goal=text_of(goal), text=text_of(text))
+        if not (skill or status or goal):
+            rows += self._annotations(window, text, '')
+        if not rows and skill:
+            self._note_names('skills', text_of(skill))
+        return self._ordered(rows, limit)
+
+    def goals(self, text: Any, status: Any, start: Any, end: Any, when: Any, limit: Any) -> Rows:
+        """Return what was done at the top: runs within no goal, and goals that a source named."""
+        window = self._windows.narrowed(start, end, when)
+        rows = self._runs(window, status=statuses(status), text=text_of(text), top_only=True)
+        if not status:
+            rows += self._annotations(window, text, 'goal')
+        return self._ordered(rows, limit)
+
+    def around(self, when: Any, minutes: Any) -> Rows:
+        """Return what was done at about a time: from half the minutes before it to all after it."""
+        span = self._windows.clock.interval_of(when)
+        if span.end_ns - span.start_ns > 12 * HOUR_NS:
+            raise EmvError(f'around() takes a moment; for {str(when)[:60]!r} use days(when=…) or '
+                           'goals(when=…)')
+        margin = number(minutes, 1, 24 * 60) * MINUTE_NS
+        window = self._windows.within(span.start_ns - margin // 2, span.end_ns + margin)
+        rows = self._runs(window, top_only=True) + self._annotations(window, None, 'goal')
+        return self._ordered(rows, None)
+
+    def speech(self, text: Any, speaker: Any, start: Any, end: Any, when: Any,
+               limit: Any) -> Rows:
+        """Return what was said."""
+        window = self._windows.narrowed(start, end, when)
+        rows = [self._shown.give('utterance', words) for words in self._both_ends(
+            lambda page: queries.utterances(self._store, window, text=text_of(text),
+                                            speaker=text_of(speaker), page=page))]
+        if not rows and speaker:
+            self._note_names('speakers', text_of(speaker))
+        return self._ordered(rows, limit)
+
+    def seen(self, name: Any, start: Any, end: Any, when: Any, instance: Any,
+             limit: Any) -> Rows:
+        """Return when and where an object was seen or handled, in stretches of the same place."""
+        window = self._windows.narrowed(start, end, when)
+        asked = text_of(name)
+        rows: Rows = []
+        for wanted in _shorter_names(asked):
+            rows = self._seen(window, wanted, text_of(instance))
+            if rows:
+                if wanted != asked:
+                    self._shown.note(f'nothing is called {asked!r}; these are called {wanted!r}')
+                break
+        if not rows and asked:
+            self._note_names('objects', asked)
+        return self._ordered(rows, limit)
+
+    def biography(self, entity: Any) -> list[str]:
+        """Return the dated record of one thing, by instance or name, as lines."""
+        asked = text_of(entity)
+        if not asked:
+            raise EmvError('biography() takes the name or the instance of a thing')
+        whole = self._windows.whole
+        rows = self._seen(whole, '', asked) or self._seen(whole, asked, '')
+        if not rows:
+            self._note_names('objects', asked)
+        return [row['line'] for row in self._ordered(rows, None)]
+
+    def beside(self, shown: Any, count: Any) -> Rows:
+        """Return the runs or goals just before (count < 0) or after a shown record, nearest first.
+
+        For a run these are its neighbours within the same goal; for all else those at the top.
+        """
+        kind, record = self._shown.record(shown)
+        is_before = number(count, -MAX_BESIDE, MAX_BESIDE) < 0
+        wanted = abs(number(count, -MAX_BESIDE, MAX_BESIDE)) or 1
+        start_ns, whole = span_of(record).start_ns, self._windows.whole
+        window = replace(whole, robots=(record.robot,) if record.robot else whole.robots)
+        if is_before:
+            window = replace(window, end_ns=min(
+                start_ns, start_ns if whole.end_ns is None else whole.end_ns))
+        else:
+            window = replace(window, start_ns=max(start_ns, whole.start_ns or start_ns))
+        page = Page(limit=BESIDE, newest_first=is_before)
+        stack = getattr(record, 'goal_stack', ())
+        found: list[tuple[str, Any]] = [
+            ('skill_event', event) for event in queries.skill_events(
+                self._store, window, top_only=not stack, page=page)
+            if event.goal_stack == stack]
+        if not stack:
+            found += [('annotation', item) for item in queries.annotations(
+                          self._store, window, kind='goal', page=page)
+                      if not (is_before and item.end_ns > start_ns)]
+        found = [(what, item) for what, item in found
+                 if (what, item.id) != (kind, record.id)
+                 and (is_before or item.stamp_ns >= start_ns)]
+        found.sort(key=lambda pair: (pair[1].stamp_ns, pair[1].id), reverse=is_before)
+        return [self._shown.give(what, item) for what, item in found[:wanted]]
+
+    def _runs(self, window: Window, **conditions: Any) -> Rows:
+        return [self._shown.give('skill_event', event) for event in self._both_ends(
+            lambda page: queries.skill_events(self._store, window, page=page, **conditions))]
+
+    def _annotations(self, window: Window, text: Any, kind: str) -> Rows:
+        return [self._shown.give('annotation', item) for item in self._both_ends(
+            lambda page: queries.annotations(self._store, window, kind=kind, text=text_of(text),
+                                             page=page))]
+
+    def _seen(self, window: Window, name: str, instance: str) -> Rows:
+        rows = [self._shown.give('scene', scene, fields, span) for scene, span, fields in
+                _halves(list(sighting_rows(self._store, window, name, instance,
+                                           self._windows.clock.zone)))]
+        found = self._both_ends(
+            lambda page: queries.observations(self._store, window, name=name, page=page))
+        return rows + [self._shown.give('observation', item) for item in found
+                       if not instance or item.instance == instance]
+
+    def _both_ends(self, ask: Callable[[Page], list[Any]]) -> list[Any]:
+        """Return all records; of too many the first and the last, so that both ends are right."""
+        found = ask(Page(limit=MAX_ROWS + 1))
+        if len(found) <= MAX_ROWS:
+            return found
+        half = MAX_ROWS // 2
+        self._shown.note(f'there are more than {MAX_ROWS}: the first {half} and the last {half} '
+                         'are given; narrow the time or the name to count')
+        return found[:half] + ask(Page(limit=half, newest_first=True))[::-1]
+
+    def _ordered(self, rows: Rows, limit: Any) -> Rows:
+        rows.sort(key=lambda row: (self._start_of(row), row['id']))
+        wanted = None if limit is None else number(limit, -MAX_ROWS, MAX_ROWS)
+        if wanted:
+            return rows[:wanted] if wanted > 0 else rows[wanted:]
+        return rows
+
+    def _start_of(self, row: dict[str, Any]) -> int:
+        return self._shown.items[row['id']].start_ns
+
+    def _note_names(self, kind: str, asked: str) -> None:
+        whole = self._windows.whole
+        known = queries.known_names(self._store, whole.robots, whole.before_ns)[kind]
+        near = ', '.join(known[index] for index, _ in self._similarity.best(asked, known, k=6))
+        self._shown.note(f'no {kind} are called {asked!r}'
+                         + (f'; the nearest are: {near}' if near else ''))
+
+
+def _halves(found: list[Any]) -> list[Any]:
+    half = MAX_ROWS // 2
+    return found if len(found) <= MAX_ROWS else found[:half] + found[-half:]
+
+
+def _shorter_names(name: str) -> list[str]:
+    """Return the name, then without its first words: 'red mug', 'mug'."""
+    words = name.split()[:8]
+    return [' '.join(words[index:]) for index in range(len(words))] or ['']
+
+
