@@ -78,8 +78,9 @@ def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zo
         groups = list(written.groups)
         if at + len(batch) < modelled and len(groups) > 1:
             groups.pop()
-        parts.extend(Part(tuple(batch[group.first - 1:group.last]), 'model', group.summary, written)
-                     for group in groups)
+        parts.extend(Part(tuple(batch[group.first - 1:group.last]),
+                          'model' if group.summary or group.first == group.last else 'rule',
+                          group.summary, written) for group in groups)
         at += groups[-1].last
     parts.extend(Part(part) for part in by_pauses(nodes[at:], settings))
     return parts

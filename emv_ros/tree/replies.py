@@ -7,13 +7,20 @@ is wrong with one is said in words that go back to the model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import json
 import re
 from typing import Any, Protocol
 
-PROMPT_VERSION = 'group-1'
+from emv_ros.memory.documents import words_of_name
+
+PROMPT_VERSION = 'group-2'
 MAX_ERRORS = 4
+
+
+def most_groups(count: int) -> int:
+    """Return into how many groups a list should be put at most: small models make one an item."""
+    return count // 3 + 2
 
 
 def schema_for(count: int, as_one: bool) -> dict[str, Any]:
@@ -25,7 +32,8 @@ def schema_for(count: int, as_one: bool) -> dict[str, Any]:
     return {
         'type': 'object', 'additionalProperties': False, 'required': ['groups'],
         'properties': {'groups': {
-            'type': 'array', 'minItems': 1, 'maxItems': 1 if as_one else count, 'items': {
+            'type': 'array', 'minItems': 1, 'maxItems': 1 if as_one else most_groups(count),
+            'items': {
                 'type': 'object', 'additionalProperties': False,
                 'required': ['first', 'last', 'summary'],
                 'properties': {'first': first, 'last': last, 'summary': {'type': 'string'}}}}}}
@@ -48,6 +56,14 @@ SYSTEM = (
     'Example reply:\n'
     '{"groups": [{"first": 1, "last": 3, "summary": "Went to the kitchen and grasped the mug at '
     'the second attempt."}, {"first": 4, "last": 4, "summary": "The user said thank you."}]}')
+
+# Words that any summary may use.
+_COMMON = {
+    'after', 'again', 'also', 'before', 'during', 'from', 'hand', 'have', 'human', 'into',
+    'item', 'location', 'look', 'looked', 'more', 'move', 'moved', 'named', 'object', 'objects',
+    'other', 'person', 'pose', 'position', 'robot', 'said', 'saying', 'some', 'succeeded',
+    'that', 'then', 'there', 'they', 'this', 'times', 'user', 'what', 'where', 'which', 'while',
+    'with'}
 
 _FENCE = re.compile(r'```(?:json)?\s*(.*?)```', re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r'\b(?:[A-Z][A-Za-z]*[a-z][A-Za-z]*|[A-Z]{2,})\b')
@@ -87,10 +103,20 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The groups of a reply, and what is wrong with it; usable where nothing is."""
+    """The groups of a reply, and what is wrong with it; usable where nothing is.
+
+    `doubtful` are the places of groups with a summary that cannot stand; None where the ranges
+    cannot stand either.
+    """
 
     groups: tuple[Group, ...]
     errors: tuple[str, ...]
+    doubtful: frozenset[int] | None = None
+
+    def without_doubtful(self) -> tuple[Group, ...]:
+        """Return the groups, those with a doubtful summary without it."""
+        return tuple(replace(group, summary='') if place in (self.doubtful or ()) else group
+                     for place, group in enumerate(self.groups))
 
 
 def numbered(lines: Sequence[str]) -> str:
@@ -104,8 +130,8 @@ def ask(lines: Sequence[str], fan_out: int, as_one: bool) -> list[dict[str, Any]
         task = (f'Write one summary of all {len(lines)} items: exactly one group with '
                 f'"first": 1, "last": {len(lines)}.')
     else:
-        task = (f'Group these {len(lines)} items, at most {fan_out} items in a group. '
-                f'The last group must end at {len(lines)}.')
+        task = (f'Put these {len(lines)} items into at most {most_groups(len(lines))} groups, '
+                f'at most {fan_out} items in a group. The last group must end at {len(lines)}.')
     return [{'role': 'system', 'content': SYSTEM},
             {'role': 'user', 'content': f'{task}\n\n{numbered(lines)}'}]
 
@@ -126,9 +152,15 @@ def parse(text: str, lines: Sequence[str], as_one: bool, max_group: int, max_cha
             return Parsed((), (f'group {number} needs whole numbers "first" and "last" and a '
                                'text "summary"',))
         groups.append(group)
-    errors = [*_range_errors(groups, len(lines), as_one, max_group),
-              *(_summary_errors(groups, lines, max_chars))]
-    return Parsed(tuple(groups), tuple(errors[:MAX_ERRORS]))
+    errors = _range_errors(groups, len(lines), as_one, max_group)
+    ranges_stand = not errors
+    doubtful: set[int] = set()
+    for place, group in enumerate(groups):
+        if trouble := _summary_error(place + 1, group, lines, max_chars):
+            errors.append(trouble)
+            doubtful.add(place)
+    return Parsed(tuple(groups), tuple(errors[:MAX_ERRORS]),
+                  frozenset(doubtful) if ranges_stand else None)
 
 
 def _json_in(text: str) -> str:
@@ -175,16 +207,34 @@ def _range_errors(groups: Sequence[Group], count: int, as_one: bool, max_group: 
     return errors
 
 
-def _summary_errors(groups: Sequence[Group], lines: Sequence[str], max_chars: int) -> list[str]:
-    errors = []
-    for number, group in enumerate(groups, 1):
-        if len(group.summary) > max_chars:
-            errors.append(f'the summary of group {number} is longer than {max_chars} characters')
-        members = lines[max(0, group.first - 1):group.last]
-        if invented := invented_in(group.summary, members):
-            errors.append(f'the summary of group {number} says {", ".join(invented)}, '
-                          'which none of its items says')
-    return errors
+def _summary_error(number: int, group: Group, lines: Sequence[str], max_chars: int) -> str:
+    if len(group.summary) > max_chars:
+        return f'the summary of group {number} is longer than {max_chars} characters'
+    members = lines[max(0, group.first - 1):group.last]
+    if invented := invented_in(group.summary, members):
+        return (f'the summary of group {number} says {", ".join(invented)}, '
+                'which none of its items says')
+    if misplaced := misplaced_in(group.summary, members, lines):
+        return (f'the summary of group {number} says {", ".join(misplaced[:3])}, '
+                'which only items of other groups say')
+    return ''
+
+
+def misplaced_in(summary: str, members: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """Return the words of a summary that stand in the list, but in no line of its own group."""
+    own, listed = _stems(' '.join(members)), _stems(' '.join(lines))
+    return [word for word, stem in _words(summary) if stem in listed and stem not in own]
+
+
+def _stems(text: str) -> set[str]:
+    return {stem for _, stem in _words(text)}
+
+
+def _words(text: str) -> list[tuple[str, str]]:
+    """Return the words of a text that tell things apart, each with what its forms share."""
+    found = re.findall(r'[a-z]{4,}', words_of_name(text))
+    return [(word, re.sub(r'(ing|ed|es|s|e)$', '', word)) for word in dict.fromkeys(found)
+            if word not in _COMMON]
 
 
 def invented_in(summary: str, lines: Sequence[str]) -> list[str]:

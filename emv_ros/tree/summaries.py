@@ -86,7 +86,8 @@ class SummaryWriter:
     def group(self, lines: Sequence[str]) -> Written | None:
         """Return groups of at most `group_size` lines; None where no model could be asked.
 
-        Where the model's replies are of no use, one plain group without a summary, made by rule.
+        Where the model's replies are of no use, one plain group without a summary, made by rule;
+        where only some of its summaries are, its groups, those without a summary.
         """
         return self._ask(lines, as_one=False)
 
@@ -100,6 +101,7 @@ class SummaryWriter:
         messages = ask(short, self.settings.fan_out, as_one)
         spent = [0, 0]
         name = ''
+        usable: tuple[Group, ...] = ()
         for _ in range(self.settings.attempts):
             reply = self._call(messages, len(lines), as_one)
             if reply is None:
@@ -116,7 +118,11 @@ class SummaryWriter:
             messages = [*messages[:2], said, {
                 'role': 'user', 'content': 'That reply cannot be used: '
                 f'{"; ".join(parsed.errors)}. Reply again with the corrected JSON only.'}]
+            if parsed.doubtful is not None and not as_one:
+                usable = parsed.without_doubtful()
         self.fallbacks += 1
+        if usable:
+            return Written(usable, 'model', name, *spent)
         return Written((Group(1, len(lines), ''),), 'rule', name, *spent)
 
     def _call(self, messages: list[dict[str, Any]], count: int,

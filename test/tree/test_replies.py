@@ -2,7 +2,7 @@
 
 import pytest
 
-from emv_ros.tree.replies import Group, invented_in, parse
+from emv_ros.tree.replies import Group, invented_in, misplaced_in, parse
 
 LINES = ['09:02 Go (kitchen) succeeded', '09:03 Grasp (mug) failed', '09:04 Grasp (mug) succeeded',
          '10:30 user said "thank you"']
@@ -73,3 +73,12 @@ def test_a_summary_that_is_too_long():
     ('GraspObject of NASA failed.', ['GraspObject', 'NASA'])])
 def test_names_and_numbers_that_no_item_says(summary, found):
     assert invented_in(summary, LINES) == found
+
+
+def test_words_of_other_groups():
+    assert misplaced_in('Failed to grasp the mug.', LINES[3:], LINES) == ['failed', 'grasp']
+    assert misplaced_in('Thanked the robot for the tour.', LINES[3:], LINES) == []
+    assert misplaced_in('Went to the kitchen and took the mug.', LINES[:3], LINES) == []
+    wrong = GOOD.replace('Thanks.', 'The kitchen is clean.')
+    assert errors_of(wrong) == (
+        'the summary of group 2 says kitchen, which only items of other groups say',)

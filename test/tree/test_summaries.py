@@ -10,6 +10,7 @@ from emv_ros.errors import ModelReplyError, ModelTimeoutError, ModelUnavailableE
 from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.tree.consolidate import consolidate
+from emv_ros.tree.replies import PROMPT_VERSION
 from emv_ros.tree.view import TreeView
 
 
@@ -46,7 +47,7 @@ def test_the_model_groups_and_summarises_up_to_the_root(store):
     with store.reading() as session:
         day = session.scalars(select(schema.NodeRow).where(schema.NodeRow.level == 8)).first()
         assert (day.model, day.prompt_version, day.prompt_tokens, day.completion_tokens) == (
-            'scripted', 'group-1', 10, 5)
+            'scripted', PROMPT_VERSION, 10, 5)
 
 
 def test_nothing_new_asks_nothing(store):
@@ -130,6 +131,16 @@ def test_an_invented_name_is_asked_for_again(store):
     shape(store, words(12), model=model)
     assert 'says Bob, which none of its items says' in model.asked[1][3]['content']
     assert not any('Bob' in text for _, _, text in upper(store))
+
+
+def test_good_groups_outlive_a_summary_that_cannot_stand(store):
+    def inventive(messages):
+        return pairs(messages).replace(json.dumps('All about "w0x2"'), '"Alice met Bob"')
+    store.add_many(words(12))
+    report = consolidate(store, SETTINGS, model=Scripted(inventive))
+    assert report.fallbacks == 1
+    assert [(level, made_by, text) for level, made_by, text in upper(store)][2:4] == [
+        (4, 'rule', 'user said "w0x2", user said "w0x3"'), (4, 'model', 'All about "w0x4"')]
 
 
 def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
