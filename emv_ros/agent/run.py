@@ -146,7 +146,9 @@ class QuestionRun:
         if not code or not has_statements(code):
             self._after_nothing(code)
             return None
-        if not is_last and any(turn.code == code for turn in self.turns):
+        # That nothing is recorded may be said again: the first time it was doubted.
+        if (not is_last and 'not_recorded(' not in code
+                and any(turn.code == code for turn in self.turns)):
             self._after_repeat(code)
             return None
         return self._execute(code)

@@ -8,18 +8,21 @@ from emv_ros.errors import EmvError
 from emv_ros.records import Status
 
 MAX_CHARS = 500
+# What models write where they mean that any will do.
+WILD = frozenset(('*', '%', '.*', '**', 'all', 'any', 'none', 'null'))
 OTHER_WORDS = {'fail': 'failed', 'failure': 'failed', 'success': 'succeeded', 'done': 'succeeded',
                'completed': 'succeeded', 'abort': 'aborted', 'cancelled': 'canceled',
                'cancel': 'canceled', 'started': 'running'}
 
 
 def text_of(value: Any) -> str:
-    """Return a name or text argument; None is ''. Raises EmvError for what is neither."""
+    """Return a name or text argument; None and wildcards are ''. Raises EmvError for what is neither."""
     if value is None:
         return ''
     if not isinstance(value, str):
         raise EmvError(f'a text is needed, not {str(value)[:40]!r}')
-    return value[:MAX_CHARS].strip()
+    text = value[:MAX_CHARS].strip()
+    return '' if text.lower() in WILD else text
 
 
 def number(value: Any, low: int, high: int) -> int:

@@ -99,6 +99,7 @@ class Library:
                 rows.append(self.shown.give(hit.kind, self.store.get(hit.kind, hit.ref_id)))
             except NotFoundError:
                 continue  # forgotten since it was indexed
+        self.shown.found += bool(rows)  # nodes count here: they are what was looked for
         return rows
 
     def look(self, what: Any, question: Any) -> str:

@@ -74,7 +74,13 @@ class TreeState:
                 self._forget(below)
 
     def render(self, count_tokens: Callable[[str], int], budget: int) -> str:
-        """Return the shown tree as indented lines within the budget of tokens."""
+        """Return the shown tree as indented lines within the budget of tokens.
+
+        Where only the root is shown that is '': a root alone tells little, and leads small models
+        away from the exact functions.
+        """
+        if not self._expanded:
+            return ''
         text = self._text()
         is_cut = False
         while count_tokens(text) > budget and self._expanded:
