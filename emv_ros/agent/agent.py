@@ -18,13 +18,15 @@ from emv_ros.agent.console.rows import local
 from emv_ros.agent.console.sandbox import Sandbox
 from emv_ros.agent.console.tree_state import TreeState
 from emv_ros.agent.console.windows import Clock
+from emv_ros.agent.endings import Endings
 from emv_ros.agent.evidence import with_pictures
 from emv_ros.agent.examples import choose
 from emv_ros.agent.facts import Facts, describe
+from emv_ros.agent.limits import Limits, started
 from emv_ros.agent.models.client import ModelClient
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import retrieve
-from emv_ros.agent.run import Asked, Limits, QuestionRun, started
+from emv_ros.agent.run import QuestionRun
 from emv_ros.errors import EmvError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
@@ -126,12 +128,13 @@ class Agent:
         with Sandbox(library.functions(), values, local(now_ns, zone),
                      time_s=settings.console_time_s, memory_mb=settings.console_memory_mb,
                      calls=settings.console_calls, output_chars=settings.output_chars) as sandbox:
-            asked = Asked(
-                question=plain_line(question.text), facts=facts.text,
-                examples=choose(question.text, settings.examples, self._searcher.similarity),
-                library=library, sandbox=sandbox, searcher=self._searcher, window=window,
+            endings = Endings(
+                question=plain_line(question.text), facts=facts.text, library=library,
+                searcher=self._searcher, window=window,
                 words=RecordedWords(self._store, window))
-            return QuestionRun(asked, model, settings, limits, on_progress, trace).answer()
+            examples = choose(question.text, settings.examples, self._searcher.similarity)
+            return QuestionRun(endings, examples, sandbox, model, settings, limits, on_progress,
+                               trace).answer()
 
     def _illustrated(self, answer: Answer, question: Question) -> Answer:
         """Add the pictures of the evidence; an answer goes out also where they cannot be found."""

@@ -38,6 +38,14 @@ def unknown_times(text: str, evidence: Sequence[EvidenceItem], told: Iterable[st
     return ''
 
 
+def without_stamps_of(code: str, output: str) -> str:
+    """Return the output without the dates and times that its command holds: printing proves none."""
+    for pattern in (_DATE, _CLOCK):
+        for stamp in {match[0] for match in pattern.finditer(code)}:
+            output = output.replace(stamp, '')
+    return output
+
+
 def _clock(match: re.Match[str]) -> str:
     """Return '13:03' or '13:03:18', of twelve or 24 hours, with two digits."""
     hour, minute, second, half = match.groups()

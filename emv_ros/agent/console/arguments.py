@@ -16,7 +16,7 @@ OTHER_WORDS = {'fail': 'failed', 'failure': 'failed', 'success': 'succeeded', 'd
 
 
 def text_of(value: Any) -> str:
-    """Return a name or text argument; None and wildcards are ''. Raises EmvError for what is neither."""
+    """Return a name or text argument; None and wildcards are ''. Raises EmvError for others."""
     if value is None:
         return ''
     if not isinstance(value, str):

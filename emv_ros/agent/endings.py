@@ -1,0 +1,87 @@
+"""How a question ends without an answer of the model's that passes, and what answers rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emv_ros.agent.answers import Answer, QueryStatus
+from emv_ros.agent.asked import asks_whether_done, things_in
+from emv_ros.agent.checks import Grounds, things_recorded
+from emv_ros.agent.console.library import Library
+from emv_ros.agent.recorded import RecordedWords
+from emv_ros.agent.retrieved import in_words
+from emv_ros.memory.queries import Window
+from emv_ros.records import SkillEvent
+from emv_ros.retrieval.search import Hit, Searcher
+from emv_ros.timeline import local_date
+
+# A hit this near to the question speaks against "not recorded"; below, it is about something else.
+NEAR = 0.55
+BEST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endings:
+    """What memory says to a question besides the model. `facts` is what the prompt told of it."""
+
+    question: str
+    facts: str
+    library: Library
+    searcher: Searcher
+    window: Window
+    words: RecordedWords
+
+    def absent(self, reason: str) -> Answer:
+        """Say that nothing is recorded; asked whether it was done, that is a no within memory."""
+        days = self.library.tree.covered_days()
+        if not asks_whether_done(self.question) or not days:
+            return Answer(status=QueryStatus.NOT_RECORDED, message=reason)
+        dates = sorted({str(local_date(item.start_ns, self.library.zone)) for item in days})
+        covered = ', '.join(dates) if len(dates) <= 3 else f'{dates[0]} to {dates[-1]}'
+        return Answer(
+            status=QueryStatus.ANSWERED, message=reason, evidence=days,
+            answer='No, nothing about that is recorded on the days that memory covers '
+                   f'({covered}).')
+
+    def best(self, status: QueryStatus, why: str) -> Answer:
+        """Return what resembles the question most, under a status that says how it came to it."""
+        text, evidence = in_words(self.library.store, self.hits(BEST), self.window,
+                                  self.library.zone)
+        return Answer(status=status, answer=text, message=why, evidence=evidence)
+
+    def hits(self, count: int) -> list[Hit]:
+        """Return what resembles the question."""
+        return self.searcher.search(self.question, self.window, k=count).hits
+
+    def is_near(self) -> bool:
+        """Whether something resembles the question so much that it may well tell the answer."""
+        return _is_near(self.hits(3))
+
+    def is_unheard_of(self) -> bool:
+        """Whether the searches found nothing, and memory holds no word of what is asked."""
+        things = things_in(self.question)
+        return (self.library.lookups > 0 and not self.library.shown.found and bool(things)
+                and not any(self.words(thing) for thing in things) and not self.is_near())
+
+    def doubts(self) -> str:
+        """Return rows that speak against "not recorded": they may hold the very thing; or ''."""
+        hits = self.hits(BEST)
+        if not hits or not (_is_near(hits) or things_recorded(self.question, self.words)):
+            return ''
+        rows = self.library.search(self.question, None, None, None, BEST)
+        return '\n'.join(row['line'] for row in rows)
+
+    def grounds(self, outputs: str) -> Grounds:
+        """Return what an answer is checked against; `outputs` are those of this run."""
+        shown = self.library.shown
+        lines = '\n'.join(item.text for item in shown.items.values())
+        statuses = {key: str(record.status) for key, record in shown.records.items()
+                    if isinstance(record, SkillEvent)}
+        return Grounds(
+            self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self.words.text_of,
+            self.words, statuses, self.words.is_own, self.words.is_echo)
+
+
+def _is_near(hits: Sequence[Hit]) -> bool:
+    return any((hit.similarity or 0) >= NEAR for hit in hits)
