@@ -51,6 +51,15 @@ def evenly(nodes: Sequence[NodeRow], size: int) -> list[tuple[NodeRow, ...]]:
     return [tuple(nodes[low:high]) for low, high in zip(bounds, bounds[1:], strict=False)]
 
 
+def ranges_of(parts: Sequence[tuple[NodeRow, ...]]) -> list[tuple[int, int]]:
+    """Return the first and last place of each part, from 1."""
+    ranges: list[tuple[int, int]] = []
+    for part in parts:
+        first = ranges[-1][1] + 1 if ranges else 1
+        ranges.append((first, first + len(part) - 1))
+    return ranges
+
+
 def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zone: tzinfo,
               settings: TreeSettings) -> list[Part]:
     """Return the parts of a run; the first `modelled` nodes by the model, as long as it is ready.
@@ -66,7 +75,8 @@ def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zo
             parts.append(Part(tuple(batch), 'model'))
             at += 1
             break
-        written = writer.group([line_of(node, zone) for node in batch])
+        written = writer.group([line_of(node, zone) for node in batch],
+                               ranges_of(by_pauses(batch, settings)))
         if written is None:
             if writer.ready and writer.list_size < len(batch):
                 continue  # it took too long: a shorter list

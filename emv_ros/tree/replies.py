@@ -14,8 +14,11 @@ from typing import Any, Protocol
 
 from emv_ros.memory.documents import words_of_name
 
-PROMPT_VERSION = 'group-2'
+PROMPT_VERSION = 'group-3'
 MAX_ERRORS = 4
+
+# The (first, last) of groups, from 1, both included.
+Ranges = Sequence[tuple[int, int]]
 
 
 def most_groups(count: int) -> int:
@@ -23,17 +26,18 @@ def most_groups(count: int) -> int:
     return count // 3 + 2
 
 
-def schema_for(count: int, as_one: bool) -> dict[str, Any]:
-    """Return the JSON schema of a reply about `count` items, as tight as a schema can be."""
+def schema_for(count: int, ranges: Ranges = ()) -> dict[str, Any]:
+    """Return the JSON schema of a reply about `count` items, whose ranges may be given."""
     first: dict[str, Any] = {'type': 'integer', 'minimum': 1, 'maximum': count}
     last = dict(first)
-    if as_one:
-        first, last = {'const': 1}, {'const': count}
+    if ranges:
+        first = {'enum': [low for low, _ in ranges]}
+        last = {'enum': [high for _, high in ranges]}
     return {
         'type': 'object', 'additionalProperties': False, 'required': ['groups'],
         'properties': {'groups': {
-            'type': 'array', 'minItems': 1, 'maxItems': 1 if as_one else most_groups(count),
-            'items': {
+            'type': 'array', 'minItems': len(ranges) or 1,
+            'maxItems': len(ranges) or most_groups(count), 'items': {
                 'type': 'object', 'additionalProperties': False,
                 'required': ['first', 'last', 'summary'],
                 'properties': {'first': first, 'last': last, 'summary': {'type': 'string'}}}}}}
@@ -68,7 +72,7 @@ _COMMON = {
 _FENCE = re.compile(r'```(?:json)?\s*(.*?)```', re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r'\b(?:[A-Z][A-Za-z]*[a-z][A-Za-z]*|[A-Z]{2,})\b')
 _NUMBER = re.compile(r'\d+(?:[.:]\d+)*')
-_SENTENCE = re.compile(r'(?:^|[.!?;:]\s+|["(])\s*$')
+_SENTENCE = re.compile(r'(?:^|[.!?;:]\s+|["\'(])\s*$')
 _LEADING = re.compile(r'[A-Z][a-z]+')
 
 
@@ -119,21 +123,26 @@ class Parsed:
                      for place, group in enumerate(self.groups))
 
 
-def numbered(lines: Sequence[str]) -> str:
-    """Return the lines with numbers from 1."""
-    return '\n'.join(f'{number}. {line}' for number, line in enumerate(lines, 1))
+def numbered(lines: Sequence[str], first: int = 1) -> str:
+    """Return the lines with numbers."""
+    return '\n'.join(f'{number}. {line}' for number, line in enumerate(lines, first))
 
 
-def ask(lines: Sequence[str], fan_out: int, as_one: bool) -> list[dict[str, Any]]:
-    """Return the messages that ask for groups of the lines, or for one summary of them all."""
-    if as_one:
+def ask(lines: Sequence[str], fan_out: int, ranges: Ranges = ()) -> list[dict[str, Any]]:
+    """Return the messages that ask for groups of the lines, or for summaries of given groups."""
+    if len(ranges) == 1:
         task = (f'Write one summary of all {len(lines)} items: exactly one group with '
                 f'"first": 1, "last": {len(lines)}.')
+    elif ranges:
+        listed = ', '.join(f'{{"first": {first}, "last": {last}}}' for first, last in ranges)
+        task = f'Write a summary for each of these {len(ranges)} groups: {listed}.'
     else:
         task = (f'Put these {len(lines)} items into at most {most_groups(len(lines))} groups, '
                 f'at most {fan_out} items in a group. The last group must end at {len(lines)}.')
+    items = '\n\n'.join(
+        numbered(lines[first - 1:last], first) for first, last in ranges or [(1, len(lines))])
     return [{'role': 'system', 'content': SYSTEM},
-            {'role': 'user', 'content': f'{task}\n\n{numbered(lines)}'}]
+            {'role': 'user', 'content': f'{task}\n\n{items}'}]
 
 
 def parse(text: str, lines: Sequence[str], as_one: bool, max_group: int, max_chars: int) -> Parsed:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError
 from emv_ros.settings import TreeSettings
-from emv_ros.tree.replies import PROMPT_VERSION, Group, ReplyLike, ask, parse, schema_for
+from emv_ros.tree.replies import PROMPT_VERSION, Group, Ranges, ReplyLike, ask, parse, schema_for
 from emv_ros.tree.texts import clip
 
 log = logging.getLogger(__name__)
@@ -83,33 +83,36 @@ class SummaryWriter:
                 and self.calls < self.settings.call_budget and self.model.available
                 and not (self.cancel is not None and self.cancel.is_set()))
 
-    def group(self, lines: Sequence[str]) -> Written | None:
+    def group(self, lines: Sequence[str], proposal: Ranges) -> Written | None:
         """Return groups of at most `group_size` lines; None where no model could be asked.
 
-        Where the model's replies are of no use, one plain group without a summary, made by rule;
-        where only some of its summaries are, its groups, those without a summary.
+        The last try gives the model the groups of the proposal and asks for their summaries alone,
+        which small models can do. Where no reply is of use: one plain group without a summary, made
+        by rule; where only some summaries are of no use, the groups, those without a summary.
         """
-        return self._ask(lines, as_one=False)
+        return self._ask(lines, (), proposal)
 
     def summarise(self, lines: Sequence[str]) -> Written | None:
         """Return one group over all lines with the model's summary; as `group` otherwise."""
-        return self._ask(lines, as_one=True)
+        return self._ask(lines, ((1, len(lines)),), ())
 
-    def _ask(self, lines: Sequence[str], as_one: bool) -> Written | None:
+    def _ask(self, lines: Sequence[str], ranges: Ranges, proposal: Ranges) -> Written | None:
         room = max(SHORTEST_LINE, min(LONGEST_LINE, PROMPT_CHARS // max(1, len(lines))))
         short = [clip(line, room) for line in lines]
-        messages = ask(short, self.settings.fan_out, as_one)
+        messages = ask(short, self.settings.fan_out, ranges)
         spent = [0, 0]
         name = ''
         usable: tuple[Group, ...] = ()
-        for _ in range(self.settings.attempts):
-            reply = self._call(messages, len(lines), as_one)
+        for attempt in range(1, self.settings.attempts + 1):
+            if proposal and attempt == self.settings.attempts > 1 and not usable:
+                ranges, messages = proposal, ask(short, self.settings.fan_out, proposal)
+            reply = self._call(messages, len(lines), ranges)
             if reply is None:
                 return None  # given up, out of budget or canceled: a later consolidation asks again
             name = reply.model or 'model'
             spent[0] += reply.prompt_tokens
             spent[1] += reply.completion_tokens
-            parsed = parse(reply.text, lines, as_one, 2 * self.settings.fan_out,
+            parsed = parse(reply.text, lines, len(ranges) == 1, 2 * self.settings.fan_out,
                            self.settings.max_summary_chars)
             if not parsed.errors:
                 return Written(parsed.groups, 'model', name, *spent)
@@ -118,7 +121,7 @@ class SummaryWriter:
             messages = [*messages[:2], said, {
                 'role': 'user', 'content': 'That reply cannot be used: '
                 f'{"; ".join(parsed.errors)}. Reply again with the corrected JSON only.'}]
-            if parsed.doubtful is not None and not as_one:
+            if parsed.doubtful is not None and len(parsed.doubtful) < len(parsed.groups):
                 usable = parsed.without_doubtful()
         self.fallbacks += 1
         if usable:
@@ -126,15 +129,15 @@ class SummaryWriter:
         return Written((Group(1, len(lines), ''),), 'rule', name, *spent)
 
     def _call(self, messages: list[dict[str, Any]], count: int,
-              as_one: bool) -> ReplyLike | None:
+              ranges: Ranges) -> ReplyLike | None:
         if not self.ready or self.model is None:
             return None
         self.before_call()
         self.calls += 1
         try:
             reply = self.model.complete(
-                messages, purpose='summary', schema=schema_for(count, as_one), cancel=self.cancel,
-                max_tokens=SUMMARY_TOKENS + (0 if as_one else ITEM_TOKENS * count))
+                messages, purpose='summary', schema=schema_for(count, ranges), cancel=self.cancel,
+                max_tokens=SUMMARY_TOKENS + (0 if len(ranges) == 1 else ITEM_TOKENS * count))
         except ModelCanceledError:
             self._given_up = True
             return None
@@ -142,7 +145,7 @@ class SummaryWriter:
             log.info('the model replied nothing that could be used: %s', error)
             return _NoReply()
         except ModelTimeoutError as error:
-            self._given_up = as_one or self.list_size <= SMALLEST_LIST
+            self._given_up = len(ranges) == 1 or self.list_size <= SMALLEST_LIST
             self.list_size = max(SMALLEST_LIST, self.list_size // 2)
             log.warning('the model took too long for a list of %d: %s', count, error)
             return None

@@ -123,6 +123,22 @@ def test_after_three_tries_one_plain_summary(store):
     assert consolidate(store, SETTINGS, model=Scripted([])).model_calls == 0
 
 
+def test_the_last_try_gives_the_groups_and_asks_for_summaries_alone(store):
+    """A model that cannot count to twelve is told where the groups are."""
+    def weak(messages):
+        task = messages[1]['content'].splitlines()[0]
+        if 'Write a summary for each of these 2 groups' not in task:
+            return pairs(messages) if 'exactly one' in task else '{"groups": []}'
+        assert '{"first": 1, "last": 6}, {"first": 7, "last": 12}' in task
+        return json.dumps({'groups': [{'first': 1, 'last': 6, 'summary': 'First words.'},
+                                      {'first': 7, 'last': 12, 'summary': 'Last words.'}]})
+    store.add_many(words(12))
+    report = consolidate(store, SETTINGS, model=Scripted(weak))
+    assert (report.model_calls, report.fallbacks) == (4, 0)
+    assert [text for level, _, text in upper(store) if level == 4] == [
+        'First words.', 'Last words.']
+
+
 def test_an_invented_name_is_asked_for_again(store):
     def inventive(messages):
         reply = pairs(messages)
