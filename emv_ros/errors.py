@@ -1,7 +1,8 @@
 """The errors of emv_ros, one class an area.
 
-Each carries a message that names what went wrong and where. They are raised in the core and translated once
-at each border: to a status code in a node, to stderr and an exit status on the command line.
+Each carries a message that names what went wrong and where. They are raised in the core and
+translated once at each border: to a status code in a node, to stderr and an exit status on the
+command line.
 """
 
 
@@ -35,6 +36,14 @@ class StoreBusyError(StoreError):
 
 class StoreFullError(StoreError):
     """The disk that holds the memory is full."""
+
+
+class StoreReadOnlyError(StoreError):
+    """The memory was opened for reading alone, since its files cannot be written."""
+
+
+class StoreValueError(StoreError, RecordError):
+    """A value that the database cannot hold: the record is at fault, not the store."""
 
 
 class NotFoundError(EmvError):

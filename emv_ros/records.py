@@ -1,8 +1,9 @@
 """Frozen records of everything that a memory holds; they carry data, no behaviour.
 
-Stamps are integer nanoseconds since the Unix epoch (UTC). `id` is None until the store has given one. What a
-source did not say is None (numbers), '' (words) or empty (collections). Records travel from ingest to the store
-and from the store to all readers; the shapes of the tables are the store's own business.
+Stamps are integer nanoseconds since the Unix epoch (UTC). `id` is None until the store has given
+one. What a source did not say is None (numbers), '' (words) or empty (collections). Records
+travel from ingest to the store and from the store to all readers; the shapes of the tables are
+the store's own business.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What all L0 and L1 records share. `robot` and `session_id` are filled in by the writer where empty."""
+    """What all L0 and L1 records share.
+
+    The store fills in `robot` and `session_id` where they are empty.
+    """
 
     stamp_ns: int
     robot: str = ''
@@ -110,8 +114,8 @@ class Utterance(Record):
 class SkillReport(Record):
     """One status report of a skill as a robot sends it; reports fold into a SkillEvent.
 
-    `goal_stack` names the goals around it from the outermost inwards, without the skill itself. `end_ns` is set
-    where the report tells a whole span at once.
+    `goal_stack` names the goals around it from the outermost inwards, without the skill itself.
+    `end_ns` is set where the report tells a whole span at once.
     """
 
     skill: str
@@ -129,8 +133,8 @@ class SkillReport(Record):
 class SkillEvent(Record):
     """One execution of a skill, from all reports about it. `stamp_ns` is its start.
 
-    `end_ns` is None while it runs, or where its end was never reported. `transitions` lists (status, stamp_ns) of
-    each change of state; `reports` counts the reports that were folded in.
+    `end_ns` is None while it runs, or where its end was never reported. `transitions` lists
+    (status, stamp_ns) of each change of state; `reports` counts the reports that were folded in.
     """
 
     skill: str
@@ -149,7 +153,10 @@ class SkillEvent(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation(Record):
-    """A span that its source named: kind 'goal' (an activity, L3) or 'narration' (what happened, L2)."""
+    """A span that its source named.
+
+    Its kind is 'goal' (an activity, L3) or 'narration' (what happened, L2).
+    """
 
     kind: str
     text: str
@@ -208,8 +215,8 @@ class Observation(Record):
 class Node:
     """A node of the history tree, level 2 (event), 3 (goal) or 4 and up (summary).
 
-    `made_by` is 'rule', 'calendar' or 'model'; `model` and `prompt_version` name what wrote a model's summary.
-    `name` and `status` are the skill or goal and its outcome, on levels 2 and 3.
+    `made_by` is 'rule', 'calendar' or 'model'; `model` and `prompt_version` name what wrote a
+    model's summary. `name` and `status` are the skill or goal and its outcome, on levels 2 and 3.
     """
 
     robot: str
@@ -232,7 +239,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One call to a model. `stamp_ns` is when it began (wall clock); `outcome` 'ok' or the error's name."""
+    """One call to a model.
+
+    `stamp_ns` is when it began (wall clock); `outcome` 'ok' or the error's name.
+    """
 
     purpose: str
     model: str

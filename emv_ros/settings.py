@@ -1,14 +1,16 @@
 """One tree of settings for the core, the command line and the nodes.
 
-Each field carries its description and range, from which nodes declare ROS parameters (`agent.max_rounds`) and the
-command line reads `emv.yaml`. A field that does not exist or is out of its range is refused by name. No secret is a
-setting: `api_key_env` names the environment variable that holds one.
+Each field carries its description and range, from which nodes declare ROS parameters
+(`agent.max_rounds`) and the command line reads `emv.yaml`. A field that does not exist or is out
+of its range is refused by name. No secret is a setting: `api_key_env` names the environment
+variable that holds one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -43,11 +45,13 @@ class IngestSettings:
 
     keyframe_period_s: float = setting(1.0, 'shortest time between pictures of one camera, s', 0.0)
     keyframe_change: float = setting(
-        0.0, 'mean change of brightness (0..1) that makes a picture worth keeping; 0: all', 0.0, 1.0)
+        0.0, 'mean change of brightness (0..1) that makes a picture worth keeping; 0: all',
+        0.0, 1.0)
     jpeg_quality: int = setting(90, 'quality at which raw pictures are compressed', 1, 100)
     max_image_bytes: int = setting(64_000_000, 'largest picture accepted, bytes', 1)
     joint_period_s: float = setting(0.1, 'shortest time between joint samples, s', 0.0)
-    joint_change: float = setting(0.001, 'change in rad or m that makes a sample worth keeping', 0.0)
+    joint_change: float = setting(
+        0.001, 'change in rad or m that makes a sample worth keeping', 0.0)
     pose_period_s: float = setting(1.0, 'shortest time between poses, s', 0.0)
     late_tolerance_s: float = setting(
         30.0, 'a stamp that lies further back than this opens a new session, s', 0.0)
@@ -80,8 +84,10 @@ class RetrievalSettings:
         0.25, 'cosine below which a text is no hit of the vectors', -1.0, 1.0)
     fresh_texts: int = setting(64, 'texts without a vector that a search embeds first', 0, 10_000)
     api_base: str = setting('', "base URL of a litellm embedder's provider; empty: its own")
-    api_key_env: str = setting('', "environment variable that holds that provider's key; empty: none")
-    deadline_s: float = setting(30.0, 'our own limit on one call of a litellm embedder, s', 0.1, 3600.0)
+    api_key_env: str = setting(
+        '', "environment variable that holds that provider's key; empty: none")
+    deadline_s: float = setting(
+        30.0, 'our own limit on one call of a litellm embedder, s', 0.1, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -95,10 +101,13 @@ class ModelSettings:
     api_key_env: str = setting('', 'environment variable that holds the key; empty: none')
     deadline_s: float = setting(120.0, 'our own limit on one call, s', 0.1, 3600.0)
     retries: int = setting(2, 'further tries after a passing failure', 0, 10)
-    retry_wait_s: float = setting(20.0, 'longest wait between tries, also if told to wait longer, s', 0.0)
+    retry_wait_s: float = setting(
+        20.0, 'longest wait between tries, also if told to wait longer, s', 0.0)
     context_tokens: int = setting(8192, 'context of the embedded model, tokens', 1024, 131_072)
-    threads: int = setting(0, 'threads of the embedded model; 0: half the cores, at least one', 0, 256)
-    cache_folder: str = setting('', 'folder of pulled weights; empty: $EMV_CACHE, else ~/.cache/emv_ros')
+    threads: int = setting(
+        0, 'threads of the embedded model; 0: half the cores, at least one', 0, 256)
+    cache_folder: str = setting(
+        '', 'folder of pulled weights; empty: $EMV_CACHE, else ~/.cache/emv_ros')
 
 
 @dataclass(frozen=True)
@@ -112,10 +121,12 @@ class AgentSettings:
     state_tokens: int = setting(1200, 'tokens of the tree that the prompt shows', 50, 100_000)
     output_chars: int = setting(3000, 'longest output of one command, characters', 200, 100_000)
     examples: int = setting(4, 'worked examples in the prompt', 0, 20)
-    console_time_s: float = setting(5.0, 'computing time of one command in the console, s', 0.1, 600.0)
+    console_time_s: float = setting(
+        5.0, 'computing time of one command in the console, s', 0.1, 600.0)
     console_memory_mb: int = setting(128, 'memory of the console, MB', 16, 4096)
     console_calls: int = setting(200, 'calls into the memory that one question may make', 1, 10_000)
-    look_calls: int = setting(8, 'pictures that the vision model may look at for one question', 0, 1000)
+    look_calls: int = setting(
+        8, 'pictures that the vision model may look at for one question', 0, 1000)
     parallel_questions: int = setting(1, 'questions answered at a time; more are BUSY', 1, 64)
 
 
@@ -150,7 +161,8 @@ def walk(settings: Any = Settings, prefix: str = '') -> Iterator[tuple[str, Fiel
 def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """Return the settings with dotted names changed.
 
-    Raises SettingsError for a name that does not exist, a value of another type or out of its range.
+    Raises SettingsError for a name that does not exist, a value of another type or out of its
+    range.
     """
     known = dict(walk())
     areas: dict[str, dict[str, Any]] = {}
@@ -166,8 +178,8 @@ def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
 def load(path: Path | None = None, settings: Settings | None = None) -> Settings:
     """Return the settings of a YAML file `{area: {name: value}}` over the defaults.
 
-    The file may wrap them as ROS parameter files do (`/**: {ros__parameters: ...}`); what it says for
-    single nodes is left to them.
+    The file may wrap them as ROS parameter files do (`/**: {ros__parameters: ...}`); what it says
+    for single nodes is left to them.
     """
     import yaml
 
@@ -203,6 +215,8 @@ def _checked(name: str, item: Field[Any], value: Any) -> Any:
         value = float(value)
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise SettingsError(f'{name} must be of type {wanted.__name__}, not {value!r}')
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(f'{name} must be a finite number, not {value!r}')
     low, high, choices = (item.metadata[key] for key in ('low', 'high', 'choices'))
     if choices and value not in choices:
         raise SettingsError(f'{name} must be one of {", ".join(choices)}, not {value!r}')

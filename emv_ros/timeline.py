@@ -1,7 +1,8 @@
-"""Stamps, intervals, time zones and times as people say them.
+"""Stamps, intervals, time zones and calendar days.
 
-A stamp is an integer of nanoseconds since the Unix epoch, UTC. Nothing here reads the wall clock: whoever needs
-"now" passes it in. Times shown to a person or a model are local to the robot's zone and carry the date.
+A stamp is an integer of nanoseconds since the Unix epoch, UTC. Nothing here reads the wall clock:
+whoever needs "now" passes it in. Times shown to a person or a model are local to the robot's zone
+and carry the date.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+import os
+from pathlib import Path
 import re
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,13 +22,16 @@ MINUTE_NS = 60 * SECOND_NS
 HOUR_NS = 60 * MINUTE_NS
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Between them lie the years 1970 to 2200: outside, a clock was wrong, and date arithmetic can overflow.
+# Between them lie the years 1970 to 2199: outside, a clock was wrong, and date arithmetic can
+# overflow.
 MIN_NS = 0
 MAX_NS = 7_258_118_400 * SECOND_NS
 
-_OFFSET = re.compile(r'^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?$')
+_OFFSET = re.compile(r'^(?:UTC|GMT)?([+-])(\d{1,2})(?::?([0-5]\d))?$', re.IGNORECASE)
 _RFC3339 = re.compile(
-    r'^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?\s*([Zz]|[+-]\d{2}:?\d{2})$')
+    r'^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?'
+    r'\s*([Zz]|[+-]\d{2}:?\d{2})$', re.ASCII)
+LOCAL_ZONE_FILE = Path('/etc/localtime')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,19 @@ def parse_zone(name: str) -> tzinfo:
         raise TimeExpressionError(f'unknown time zone {name!r}') from error
 
 
+def system_zone() -> str:
+    """Return the name of this computer's zone, as $TZ or the system says; 'UTC' where neither."""
+    named = os.environ.get('TZ', '').removeprefix(':')
+    _, _, linked = str(LOCAL_ZONE_FILE.resolve()).partition('/zoneinfo/')
+    for name in (named, linked.removeprefix('posix/')):
+        try:
+            if name:
+                return zone_name(parse_zone(name))
+        except TimeExpressionError:
+            continue  # a rule or a file of its own, without a name that others know
+    return 'UTC'
+
+
 def zone_name(zone: tzinfo) -> str:
     """Return a name that parse_zone reads back."""
     if isinstance(zone, ZoneInfo) and zone.key:
@@ -85,10 +104,16 @@ def zone_name(zone: tzinfo) -> str:
 
 
 def from_datetime(moment: datetime, zone: tzinfo = UTC) -> int:
-    """Return the stamp of a datetime, exact to the microsecond; a naive one is local to the zone."""
+    """Return the stamp of a datetime, exact to the microsecond.
+
+    A naive one is local to the zone: the first of two where the clocks go back.
+    """
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone)
-    delta = moment.astimezone(UTC) - EPOCH
+    try:
+        delta = moment.astimezone(UTC) - EPOCH
+    except OverflowError as error:
+        raise TimeExpressionError(f'{moment} is outside the calendar in UTC') from error
     return (delta.days * 86_400 + delta.seconds) * SECOND_NS + delta.microseconds * 1000
 
 
@@ -125,10 +150,17 @@ def format_stamp(stamp_ns: int, zone: tzinfo = UTC) -> str:
 
 
 def format_rfc3339(stamp_ns: int, zone: tzinfo = UTC) -> str:
-    """Return an RFC 3339 time with the zone's offset and nine decimals: parse_stamp reads it back."""
+    """Return an RFC 3339 time with the zone's offset and nine decimals.
+
+    parse_stamp reads it back, to the nanosecond.
+    """
     moment = to_datetime(stamp_ns, zone)
     offset = moment.strftime('%z')
-    return (f'{moment:%Y-%m-%dT%H:%M:%S}.{stamp_ns % SECOND_NS:09d}{offset[:3]}:{offset[3:5]}')
+    if offset[5:].strip('0'):  # an old zone whose offset has seconds, which the format has not
+        return format_rfc3339(stamp_ns)
+    # Not %Y, which leaves out zeros.
+    return (f'{moment.year:04d}{moment:-%m-%dT%H:%M:%S}.{stamp_ns % SECOND_NS:09d}'
+            f'{offset[:3]}:{offset[3:5]}')
 
 
 def format_span(span: Interval, zone: tzinfo = UTC) -> str:
@@ -145,7 +177,7 @@ def format_span(span: Interval, zone: tzinfo = UTC) -> str:
 def format_duration(duration_ns: int) -> str:
     """Return a duration in words: '1 h 02 min 03 s', '4 min 05 s', '12.3 s'."""
     seconds = max(0, duration_ns) / SECOND_NS
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f'{seconds:.1f} s'
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -161,8 +193,11 @@ def local_date(stamp_ns: int, zone: tzinfo) -> date:
 
 def day_span(day: date, zone: tzinfo, days: int = 1) -> Interval:
     """Return the span of calendar days in the zone: 23 or 25 hours where the clocks change."""
-    first = datetime.combine(day, time(), zone)
-    last = datetime.combine(day + timedelta(days=days), time(), zone)
+    try:
+        first = datetime.combine(day, time(), zone)
+        last = datetime.combine(day + timedelta(days=days), time(), zone)
+    except OverflowError as error:
+        raise TimeExpressionError(f'{days} days from {day} leave the calendar') from error
     return Interval(from_datetime(first), from_datetime(last))
 
 

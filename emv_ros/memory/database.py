@@ -1,52 +1,90 @@
 """Engines, transactions and the translation of database errors.
 
-SQLite runs in WAL mode with foreign keys and full syncs: a committed record survives a loss of power. A write takes
-the lock at its start, so that it waits its turn instead of failing half way.
+SQLite runs in WAL mode with foreign keys and full syncs: a committed record survives a loss of
+power. A write takes the lock at its start, so that it waits its turn instead of failing half way.
+Where the file or its folder cannot be written, it is opened for reading alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    SQLAlchemyError,
+    StatementError,
+)
 from sqlalchemy.orm import Session
 
-from emv_ros.errors import StoreBusyError, StoreError, StoreFullError
+from emv_ros.errors import StoreBusyError, StoreError, StoreFullError, StoreValueError
 
 DATABASE_FILE = 'memory.db'
 
 
-def open_engine(url: str, busy_timeout_s: float) -> Engine:
-    """Return an engine for the URL, prepared as the module says."""
+def sqlite_url(folder: Path) -> URL:
+    """Return the URL of the SQLite database in a memory's folder."""
+    return URL.create('sqlite', database=str(folder / DATABASE_FILE))
+
+
+def open_engine(url: str | URL, busy_timeout_s: float) -> Engine:
+    """Return an engine for the URL, prepared as the module says. Raises StoreError."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise StoreError(f'no database URL: {url!r}') from error
-    if parsed.get_backend_name() != 'sqlite':
-        return create_engine(parsed, pool_pre_ping=True)
-    engine = create_engine(parsed, connect_args={
-        'timeout': busy_timeout_s, 'check_same_thread': False})
+        if parsed.get_backend_name() != 'sqlite':
+            return create_engine(parsed, pool_pre_ping=True)
+    except ArgumentError as error:  # its message may hold a password
+        raise StoreError('the database URL of the memory cannot be understood, or names a '
+                         'database that SQLAlchemy does not know') from error
+    except ImportError as error:
+        raise StoreError(f'no driver is installed for the database URL: {error}') from error
+    return _sqlite_engine(parsed, busy_timeout_s)
+
+
+def is_read_only(url: str | URL) -> bool:
+    """Whether the URL is of an SQLite file that is there and cannot be written."""
+    file = _file_of(url)
+    return file is not None and file.exists() and not (
+        os.access(file, os.W_OK) and os.access(file.parent, os.W_OK | os.X_OK))
+
+
+def place_of(url: str | URL) -> str:
+    """Return the database as a person knows it: its file, or its URL without the password."""
+    file = _file_of(url)
+    return str(file) if file else make_url(url).render_as_string(hide_password=True)
+
+
+def _file_of(url: str | URL) -> Path | None:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != 'sqlite' or not parsed.database:
+        return None
+    if not parsed.query.get('uri'):
+        return Path(parsed.database)
+    return Path(unquote(parsed.database.removeprefix('file:')))
+
+
+def _sqlite_engine(url: URL, busy_timeout_s: float) -> Engine:
+    engine = create_engine(
+        _for_reading(url) if is_read_only(url) else url,
+        connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
 
     @event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
         # The driver must not begin transactions by itself: `begin` below does.
         connection.isolation_level = None
         cursor = connection.cursor()
-        cursor.execute(f'PRAGMA busy_timeout = {int(busy_timeout_s * 1000)}')
         cursor.execute('PRAGMA foreign_keys = ON')
         cursor.execute('PRAGMA secure_delete = ON')
         cursor.execute('PRAGMA synchronous = FULL')
-        cursor.execute('PRAGMA query_only').fetchone()
-        try:
-            cursor.execute('PRAGMA journal_mode = WAL')
-        except Exception as error:  # a read-only file or folder keeps the mode that it has
-            if 'readonly' not in str(error) and 'read-only' not in str(error):
-                raise
         cursor.close()
 
     @event.listens_for(engine, 'begin')
@@ -57,9 +95,19 @@ def open_engine(url: str, busy_timeout_s: float) -> Engine:
     return engine
 
 
-def sqlite_url(folder: Path) -> str:
-    """Return the URL of the SQLite database in a memory's folder."""
-    return f'sqlite:///{folder / DATABASE_FILE}'
+def _for_reading(url: URL) -> URL:
+    """Return the URL that reads a file without writing beside it.
+
+    SQLite cannot share a log with a writer where it may not write; if there is no log, none has
+    the file open, and it can be read as it is.
+    """
+    file = Path(str(url.database)).absolute()
+    query = {'uri': 'true', 'mode': 'ro'}
+    if not file.with_name(f'{file.name}-wal').exists():
+        query['immutable'] = '1'
+    # SQLite splits such a name at these, as a URL.
+    name = str(file).replace('%', '%25').replace('?', '%3f').replace('#', '%23')
+    return URL.create('sqlite', database=f'file:{name}', query=query)
 
 
 @contextmanager
@@ -71,20 +119,32 @@ def transaction(engine: Engine, write: bool) -> Iterator[Session]:
     bind = engine.execution_options(emv_write=write)
     try:
         with Session(bind, expire_on_commit=False) as session, session.begin():
+            if write:
+                session.connection()  # begins now: what is read in it is what is written over
             yield session
     except SQLAlchemyError as error:
-        raise translate(error) from error
+        raise translate(error, place_of(engine.url)) from error
     except (UnicodeEncodeError, OverflowError) as error:  # of the driver: half a character, 2**63
-        raise StoreError(f'a value that the database cannot hold: {error}') from error
+        raise StoreValueError(f'a value that the database cannot hold: {error}') from error
 
 
-def translate(error: SQLAlchemyError) -> StoreError:
-    """Return the StoreError that tells what the database said."""
-    said = str(error.orig) if isinstance(error, DBAPIError) else str(error)
-    if 'locked' in said or 'busy' in said:
-        return StoreBusyError(f'the database is held by another process: {said}')
-    if 'disk is full' in said or 'No space left' in said:
-        return StoreFullError(f'the disk of the memory is full: {said}')
-    if 'malformed' in said or 'not a database' in said:
-        return StoreError(f'the database file is damaged ({said}); run `emv doctor`')
-    return StoreError(f'the database refused: {said}')
+def translate(error: SQLAlchemyError, place: str) -> StoreError:
+    """Return the StoreError that tells what the database at `place` said."""
+    # Not the error itself: it shows the statement with all that was to be written.
+    cause = error.orig if isinstance(error, StatementError) and error.orig else error
+    said = str(cause)
+    if isinstance(error, DBAPIError):
+        if 'locked' in said or 'busy' in said:
+            return StoreBusyError(f'the database {place} is held by another process: {said}')
+        if 'is full' in said or 'No space left' in said:
+            return StoreFullError(f'the disk of the memory {place} is full: {said}')
+        if 'malformed' in said or 'not a database' in said:
+            return StoreError(
+                f'the database file {place} is damaged ({said}); run `emv doctor`')
+        if 'unable to open' in said:
+            return StoreError(f'the database {place} cannot be opened: {said}')
+    is_value = isinstance(error, DataError | IntegrityError) or 'binding parameter' in said or (
+        isinstance(error, StatementError) and not isinstance(error, DBAPIError))
+    if is_value:
+        return StoreValueError(f'a value that the database cannot hold: {said}')
+    return StoreError(f'the database {place} refused: {said}')

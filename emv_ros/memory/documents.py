@@ -16,7 +16,7 @@ _WORD = re.compile(r'[A-Za-z]{2,}')
 
 
 def words_of_name(name: str) -> str:
-    """Return a programmer's name in words: 'ReceiveObjectFromHuman' -> 'receive object from human'."""
+    """Return a programmer's name in words: 'ReceiveObject' -> 'receive object'."""
     return ' '.join(_HUMP.sub(' ', _BREAK.sub(' ', name)).split()).lower()
 
 
@@ -41,11 +41,10 @@ def text_of(record: Record | Node) -> str | None:
 def _text_of(record: Record | Node) -> str | None:
     match record:
         case SkillEvent():
-            names = [record.skill, *reversed(record.goal_stack)]
             values = dict.fromkeys(value for _, value in named_values(record.parameters))
             return ' '.join((
-                '; '.join(f'{name} ({words_of_name(name)})' for name in names),
-                str(record.status), record.narration, '; '.join(values)))
+                f'{record.skill} ({words_of_name(record.skill)})', str(record.status),
+                record.narration, '; '.join(values)))
         case Utterance():
             return f'{record.speaker}: {record.text}' if record.speaker else record.text
         case Annotation():
@@ -55,6 +54,7 @@ def _text_of(record: Record | Node) -> str | None:
                 record.name, record.event, record.text, record.location,
                 *(value for _, value in named_values(record.attributes))))
         case Node():
-            return f'{words_of_name(record.name)} {record.summary}' if record.name else record.summary
+            name = words_of_name(record.name)
+            return f'{name} {record.summary}' if name else record.summary
         case _:
             return None

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
-from emv_ros.memory.documents import words_of_name
+from emv_ros.memory.documents import text_of, words_of_name
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
@@ -32,13 +32,22 @@ from emv_ros.records import (
     Utterance,
 )
 
-_SQUASH = re.compile(r'[^a-z0-9]+')
+_BREAKS = re.compile(r'[\W_]+')
 _WORDS = re.compile(r'\w+')
+# Plurals that no ending tells.
+_PLURALS = {
+    'children': 'child', 'feet': 'foot', 'halves': 'half', 'knives': 'knife', 'leaves': 'leaf',
+    'loaves': 'loaf', 'men': 'man', 'mice': 'mouse', 'people': 'person', 'shelves': 'shelf',
+    'shoes': 'shoe', 'teeth': 'tooth', 'toes': 'toe', 'wolves': 'wolf', 'women': 'woman'}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Whose records, and when: those that overlap [start_ns, end_ns); None is open."""
+    """Whose records, and when: those that overlap [start_ns, end_ns); None is open.
+
+    Where both are equal, the window is that instant; one that ends before it starts holds
+    nothing. `before_ns` is the time of a question.
+    """
 
     robots: tuple[str, ...] = ()
     start_ns: int | None = None
@@ -55,6 +64,7 @@ class Page:
     newest_first: bool = False
 
 
+CHUNK = 500
 ALL = Window()
 EVERY = Page()
 
@@ -74,8 +84,9 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
                  page: Page = EVERY) -> list[SkillEvent]:
     """Return runs of skills.
 
-    `skill` and `goal` are names as people or programs write them; a goal matches at any depth of the goal stack, and
-    the run of the goal itself. All words of `text` must stand in the run's document.
+    `skill` and `goal` are names as people or programs write them; a goal matches at any depth of
+    the goal stack, and the run of the goal itself. All words of `text` must stand in the run's
+    document, as it was at the time of the question.
     """
     row = schema.SkillEventRow
     with store.reading() as session:
@@ -84,37 +95,48 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
             query = query.where(row.skill.in_(_names_like(session, row.skill, skill)))
         if text:
             query = query.where(row.id.in_(_documents_with(text, 'skill_event')))
-        is_sifted = bool(goal or status or top_only)  # below, so the page is cut below too
+        # What SQL cannot tell is sifted below, and so the page is cut there too.
+        is_sifted = bool(goal or status or top_only or (text and window.before_ns is not None))
         rows = session.scalars(_ordered(query, row, EVERY if is_sifted else page))
         robots = store.robot_ids(session)
-        events = [as_of(record_of('skill_event', item, robots[item.robot_id]), window.before_ns)
-                  for item in rows]
+        found = [record_of('skill_event', item, robots[item.robot_id]) for item in rows]
+    events = [as_of(event, window.before_ns) for event in found]
+    if not is_sifted:
+        return events
     wanted = {Status(item) for item in status}
-    events = [event for event in events
+    events = [event for event, whole in zip(events, found, strict=True)
               if (not wanted or event.status in wanted) and (not goal or _has_goal(event, goal))
-              and not (top_only and event.goal_stack)]
-    if is_sifted:
-        if page.newest_first:
-            events.reverse()
-        events = events[page.offset:][:page.limit]
-    return events
+              and not (top_only and event.goal_stack)
+              and (not text or event is whole or _says(event, text))]
+    if page.newest_first:
+        events.reverse()
+    return events[page.offset:][:page.limit]
 
 
 def as_of(event: SkillEvent, before_ns: int | None) -> SkillEvent:
-    """Return the run as it stood just before `before_ns`."""
+    """Return the run as it stood just before `before_ns`; what came later is unknown in it."""
     if before_ns is None or event.last_report_ns < before_ns:
         return event
     known = tuple(change for change in event.transitions if change[1] < before_ns)
     status = Status(known[-1][0]) if known else Status.UNKNOWN
     end_ns = event.end_ns if event.end_ns is not None and event.end_ns < before_ns else None
+    is_heard = event.extra.get('narrated_ns', event.stamp_ns) < before_ns
     if end_ns is None and status.is_final:
-        status = Status.RUNNING  # a span that was told at its start, and not over yet
-    return replace(event, transitions=known, status=status, end_ns=end_ns)
+        # A span that was told at once, and was not over yet.
+        status, is_heard = Status.RUNNING, False
+        known = (*known[:-1], (str(status), known[-1][1]))
+    return replace(
+        event, transitions=known, status=status, end_ns=end_ns,
+        narration=event.narration if is_heard else '',
+        last_report_ns=max((stamp_ns for _, stamp_ns in known), default=event.stamp_ns))
 
 
 def utterances(store: MemoryStore, window: Window = ALL, *, text: str = '', speaker: str = '',
                page: Page = EVERY) -> list[Utterance]:
-    """Return what was said, by a speaker ('robot' also finds the robot's own words) and with all words of `text`."""
+    """Return what was said, by a speaker and with all words of `text`.
+
+    The speaker 'robot' also finds the robot's own words.
+    """
     row = schema.UtteranceRow
     with store.reading() as session:
         query = _within(store, session, select(row), row, window)
@@ -180,17 +202,20 @@ def scenes(store: MemoryStore, window: Window = ALL, *, ids: Sequence[int] | Non
             query = query.where(row.id.in_(list(ids)))
         found: list[Scene] = _records(store, session, 'scene', _ordered(query, row, page))
         keys = [scene.id for scene in found]
-        objects: dict[int, list[Any]] = {}
-        relations: dict[int, list[Any]] = {}
-        for part, table, convert in ((objects, schema.SceneObjectRow, object_of),
-                                     (relations, schema.SceneRelationRow, relation_of)):
-            for chunk in range(0, len(keys), 500):
-                rows = session.scalars(select(table).where(
-                    table.scene_id.in_(keys[chunk:chunk + 500])).order_by(table.id))
-                for item in rows:
-                    part.setdefault(item.scene_id, []).append(convert(item))  # type: ignore[operator]
-    return [replace(scene, objects=tuple(objects.get(scene.id or 0, ())),
-                    relations=tuple(relations.get(scene.id or 0, ()))) for scene in found]
+        objects = _parts(session, schema.SceneObjectRow, keys)
+        relations = _parts(session, schema.SceneRelationRow, keys)
+    return [replace(scene, objects=tuple(map(object_of, objects.get(scene.id, ()))),
+                    relations=tuple(map(relation_of, relations.get(scene.id, ()))))
+            for scene in found]
+
+
+def _parts(session: Session, table: Any, scene_ids: Sequence[int | None]) -> dict[Any, list[Any]]:
+    parts: dict[Any, list[Any]] = {}
+    for start in range(0, len(scene_ids), CHUNK):
+        for item in session.scalars(select(table).where(
+                table.scene_id.in_(scene_ids[start:start + CHUNK])).order_by(table.id)):
+            parts.setdefault(item.scene_id, []).append(item)
+    return parts
 
 
 def images(store: MemoryStore, window: Window = ALL, *, camera: str = '',
@@ -259,22 +284,26 @@ def known_names(store: MemoryStore, robots: Iterable[str] = (),
         goals = session.scalars(select(annotation.text).where(
             *known(annotation), annotation.kind == 'goal').distinct())
         return {'skills': distinct(skill.skill, skill), 'goals': sorted(goals),
-                'objects': sorted(objects), 'cameras': distinct(schema.ImageRow.camera, schema.ImageRow),
+                'objects': sorted(objects),
+                'cameras': distinct(schema.ImageRow.camera, schema.ImageRow),
                 'speakers': distinct(schema.UtteranceRow.speaker, schema.UtteranceRow)}
 
 
 def squash(name: str) -> str:
     """Return a name without case, breaks and punctuation."""
-    return _SQUASH.sub('', name.lower())
+    return _BREAKS.sub('', name.casefold())
 
 
 def match_names(asked: str, known: Iterable[str]) -> list[str]:
     """Return the known names that a person or a model means by `asked`.
 
-    Equal but for case and breaks; else those that hold all its words, singular or plural; else none.
+    Equal but for case and breaks; else those that hold all its words, singular or plural; else
+    none.
     """
     known = list(known)
     key = squash(asked)
+    if not key:
+        return []
     if exact := [name for name in known if squash(name) == key]:
         return exact
     words = [stem(word) for word in _WORDS.findall(words_of_name(asked))]
@@ -288,9 +317,11 @@ def match_names(asked: str, known: Iterable[str]) -> list[str]:
 def stem(word: str) -> str:
     """Return a word without the plural's ending."""
     word = word.lower()
+    if word in _PLURALS:
+        return _PLURALS[word]
     if len(word) > 4 and word.endswith('ies'):
         return word[:-3] + 'y'
-    if len(word) > 4 and word.endswith(('ches', 'shes', 'sses', 'xes')):
+    if len(word) > 4 and word.endswith(('ches', 'shes', 'sses', 'xes', 'oes')):
         return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith('s') and not word.endswith('ss') else word
 
@@ -303,12 +334,21 @@ def _has_goal(event: SkillEvent, goal: str) -> bool:
     return bool(match_names(goal, (event.skill, *event.goal_stack)))
 
 
-def _documents_with(text: str, kind: str) -> Select[tuple[int]]:
+def _says(event: SkillEvent, text: str) -> bool:
+    told = (text_of(event) or '').lower()
+    return all(any(form in told for form in forms) for forms in _forms(text))
+
+
+def _forms(text: str) -> list[set[str]]:
+    """Return of each word how it may stand in a document; a text of no words stands as it is."""
+    words = _WORDS.findall(text.lower()) or [' '.join(text.lower().split())]
+    return [{word, stem(word)} for word in words]
+
+
+def _documents_with(text: str, kind: str) -> Select[int]:
     row = schema.DocumentRow
-    conditions: list[ColumnElement[bool]] = []
-    for word in _WORDS.findall(text):
-        escaped = stem(word).replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
-        conditions.append(row.text.ilike(f'%{escaped}%', escape='\\'))
+    conditions = [or_(*(row.text.icontains(form, autoescape=True) for form in sorted(forms)))
+                  for forms in _forms(text)]
     return select(row.ref_id).where(and_(row.kind == kind, *conditions))
 
 
@@ -319,15 +359,16 @@ def _within(store: MemoryStore, session: Session, query: Any, row: Any, window: 
     end = row.end_ns if hasattr(row, 'end_ns') else start
     if row is schema.SkillEventRow:
         # A run whose end was never reported reaches to the last report about it.
-        end = func.coalesce(row.end_ns, row.last_report_ns)
+        end = func.coalesce(row.end_ns, row.last_report_ns + 1)
     elif row is schema.UtteranceRow:
         end = func.coalesce(row.end_ns, start)
     if window.robots:
-        query = query.where(row.robot_id.in_(store.robot_ids(session, window.robots)))
+        query = query.where(row.robot_id.in_(list(store.robot_ids(session, window.robots))))
     if window.start_ns is not None:
         query = query.where(or_(end > window.start_ns, start >= window.start_ns))
     if window.end_ns is not None:
-        query = query.where(start < window.end_ns)
+        is_instant = window.start_ns == window.end_ns
+        query = query.where(start <= window.end_ns if is_instant else start < window.end_ns)
     if window.before_ns is not None:
         query = query.where((end if is_node else start) < window.before_ns)
     return query

@@ -1,16 +1,25 @@
 """The tables of a memory, as SQLAlchemy 2 typed classes; they hold rows, no behaviour.
 
-Stamps are BIGINT nanoseconds since the Unix epoch. Ids are AUTOINCREMENT, so that none is ever used again. Rows
-that wait for consolidation have `pending` set. `document` holds the searchable text of each unit of retrieval;
-full-text and vector indices are derived from it.
+Stamps are BIGINT nanoseconds since the Unix epoch. Ids are AUTOINCREMENT, so that none is ever
+used again. Rows that wait for consolidation have `pending` set. `document` holds the searchable
+text of each unit of retrieval; full-text and vector indices are derived from it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, LargeBinary, MetaData, text
-from sqlalchemy import UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 # SQLite autoincrements only INTEGER; other databases get 64 bits.
@@ -131,7 +140,9 @@ class SkillEventRow(Recorded, Base):
     __tablename__ = 'skill_event'
     __table_args__ = _recorded(
         'skill_event', Index('ix_skill_event_skill', 'robot_id', 'skill', 'stamp_ns'),
-        Index('ix_skill_event_source', 'robot_id', 'source_id'))
+        Index('ix_skill_event_source', 'robot_id', 'source_id'),
+        Index('ix_skill_event_open', 'robot_id', 'skill', 'stamp_ns',
+              sqlite_where=text('end_ns IS NULL'), postgresql_where=text('end_ns IS NULL')))
     skill: Mapped[str]
     status: Mapped[str]
     goal_stack: Mapped[list[Any]]
@@ -170,7 +181,8 @@ class SceneObjectRow(Base):
 
     __tablename__ = 'scene_object'
     __table_args__ = (
-        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'), {'sqlite_autoincrement': True})
+        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'),
+        {'sqlite_autoincrement': True})
     id: Mapped[int] = _id()
     scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
@@ -201,7 +213,8 @@ class NodeRow(Base):
 
     __tablename__ = 'node'
     __table_args__ = (
-        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'), {'sqlite_autoincrement': True})
+        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'),
+        {'sqlite_autoincrement': True})
     id: Mapped[int] = _id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     level: Mapped[int]
@@ -316,7 +329,8 @@ class DocumentRow(Base):
 
     __tablename__ = 'document'
     __table_args__ = (
-        UniqueConstraint('kind', 'ref_id'), Index('ix_document_robot_start', 'robot_id', 'start_ns'),
+        UniqueConstraint('kind', 'ref_id'),
+        Index('ix_document_robot_start', 'robot_id', 'start_ns'),
         {'sqlite_autoincrement': True})
     id: Mapped[int] = _id()
     kind: Mapped[str]

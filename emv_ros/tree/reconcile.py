@@ -15,8 +15,8 @@ from sqlalchemy import delete, insert, select, tuple_
 
 from emv_ros.memory import schema
 from emv_ros.memory.documents import text_of
+from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.memory.rows import record_of, row_of
-from emv_ros.memory.store import NodeWriter
 from emv_ros.records import Node
 from emv_ros.tree.drafts import Draft
 from emv_ros.tree.levels import EVENT

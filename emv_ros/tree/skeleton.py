@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from emv_ros.memory import schema
-from emv_ros.memory.store import NodeWriter
+from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.records import Node
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, local_date
