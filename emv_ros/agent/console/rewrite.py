@@ -28,7 +28,8 @@ def rewrite(code: str) -> str:
         _echo_last(tree.body)
         return ast.unparse(ast.fix_missing_locations(tree))
     except SyntaxError as error:
-        raise CodeError(f'SyntaxError: {error.msg} (line {error.lineno})') from error
+        where = f' (line {error.lineno})' if error.lineno else ''
+        raise CodeError(f'SyntaxError: {error.msg}{where}') from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise CodeError(f'the code cannot be read: {error or type(error).__name__}') from error
 

@@ -31,6 +31,8 @@ _BUILT_IN = frozenset(top_names(PRELUDE))
 # goes on calling in spite of errors takes them all, and the session with them.
 TURNS_A_CALL = 10
 MAX_PRINTED = 1_000_000
+# Room that a command needs at least.
+PROBE = 'len([0] * 100_000)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,19 @@ class Sandbox:
             if 'suspension limit' in error:  # the session would refuse every further call
                 self._restart()
                 return 'RuntimeError: too many calls in one command. All names are gone.'
+            if error.startswith('MemoryError') and self._is_full():
+                self._restart()
+                return f'{error}. All names are gone.'
             return error
         return ''
+
+    def _is_full(self) -> bool:
+        """Whether names that live on leave too little memory for another command."""
+        try:
+            self._session.feed_run(PROBE)
+        except self._monty.MontyError:
+            return True
+        return False
 
     def _start(self) -> None:
         self._session = self._pool.checkout(limits=self._limits, os_policy=self._policy)

@@ -28,17 +28,29 @@ class TreeState:
         self._zone = zone
         self._expanded: dict[int, None] = {}  # in order of use, the oldest first
         self._only: dict[int, list[int]] = {}  # children shown of a node that was searched
+        self._latest: list[int] = []  # the way to the node that was expanded last
 
     def expand(self, node_id: int, shown: list[int] | None = None) -> None:
-        """Show the children of a node, or only some of them."""
+        """Show the children of a node, or only some of them, and the way to the node."""
+        path = self._path(node_id)
+        self._open(node_id, shown)
+        # An ancestor counts as used after what is below it, so that it is collapsed after it.
+        for parent, child in reversed(list(zip(path, path[1:], strict=False))):
+            if parent not in self._expanded:
+                self._open(parent, [child])
+            else:
+                self._open(parent, [*self._only[parent], child] if parent in self._only else None)
+        self._latest = path
+        while len(self._expanded) > MAX_EXPANDED:
+            self._forget(next(iter(self._expanded)))
+
+    def _open(self, node_id: int, shown: list[int] | None) -> None:
         self._expanded.pop(node_id, None)
         self._expanded[node_id] = None
         if shown is None:
             self._only.pop(node_id, None)
         else:
-            self._only[node_id] = shown
-        while len(self._expanded) > MAX_EXPANDED:
-            self._forget(next(iter(self._expanded)))
+            self._only[node_id] = list(dict.fromkeys(shown))
 
     def expand_window(self, node_id: int, window: Interval) -> list[Node]:
         """Show what lies in a window: nodes that reach out of it are expanded, others shown.
@@ -79,15 +91,18 @@ class TreeState:
         Where only the root is shown that is '': a root alone tells little, and leads small models
         away from the exact functions.
         """
-        if not self._expanded:
+        if self.view.root.id not in self._expanded:
             return ''
-        text = self._text()
-        is_cut = False
-        while count_tokens(text) > budget and self._expanded:
-            self._forget(next(iter(self._expanded)))
+        text, is_cut = self._text(), False
+        for node_id in [key for key in self._expanded if key not in self._latest]:
+            if count_tokens(text) <= budget:
+                break
+            self._forget(node_id)
             is_cut, text = True, self._text()
-        while count_tokens(text) > budget and len(text) > 80:
-            is_cut, text = True, text[:len(text) * 3 // 4]
+        lines = text.splitlines()
+        while len(lines) > 1 and count_tokens('\n'.join(lines)) > budget:
+            is_cut, lines = True, lines[:max(1, len(lines) * 3 // 4)]
+        text = '\n'.join(lines)
         return f'{text}\n(the rest is collapsed to save room)' if is_cut else text
 
     def _forget(self, node_id: int) -> None:
