@@ -122,7 +122,8 @@ class Agent:
             window, Clock(now_ns, zone, last_ns),
             PictureReader(self._store, model, settings.look_calls, limits.cancel,
                           limits.time_left_s),
-            settings.console_calls, names_a_time=names_a_time(question.text),
+            settings.console_calls, question=question.text,
+            names_a_time=names_a_time(question.text),
             why_stopped=limits.why_stopped)
         values = {'_root': library.tree.root(), '_now': local(now_ns, zone)}
         with Sandbox(library.functions(), values, local(now_ns, zone),

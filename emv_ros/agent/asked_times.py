@@ -31,9 +31,9 @@ class AskedTime:
 
 
 def asked_times(question: str, clock: Clock) -> list[AskedTime]:
-    """Return the times that the question names, longest phrases first found, none twice."""
+    """Return the times that the question names, in its order, each by its longest phrase."""
     words = re.findall(r"[\w:.'+-]+", question)
-    found: list[AskedTime] = []
+    found: dict[int, AskedTime] = {}
     taken: set[int] = set()
     for length in range(min(MAX_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
@@ -44,8 +44,8 @@ def asked_times(question: str, clock: Clock) -> list[AskedTime]:
             span = _span(phrase, clock)
             if span is not None:
                 taken |= places
-                found.append(AskedTime(phrase, span, written(span, clock.zone)))
-    return found
+                found[start] = AskedTime(phrase, span, written(span, clock.zone))
+    return [found[start] for start in sorted(found)]
 
 
 def _span(phrase: str, clock: Clock) -> Interval | None:

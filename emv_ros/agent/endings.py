@@ -10,7 +10,7 @@ from emv_ros.agent.asked import asks_whether_done, things_in
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.recorded import RecordedWords
-from emv_ros.agent.retrieved import in_words
+from emv_ros.agent.retrieved import in_words, without_echo
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
@@ -52,7 +52,8 @@ class Endings:
 
     def hits(self, count: int) -> list[Hit]:
         """Return what resembles the question."""
-        return self.searcher.search(self.question, self.window, k=count).hits
+        found = self.searcher.search(self.question, self.window, k=count + 3).hits
+        return without_echo(found, self.question)[:count]
 
     def is_near(self) -> bool:
         """Whether something resembles the question so much that it may well tell the answer."""

@@ -47,6 +47,11 @@ def all_examples() -> tuple[Example, ...]:
     return tuple(Example(**item) for item in json.loads(FILE.read_text(encoding='utf-8')))
 
 
+def two_step_examples() -> list[Example]:
+    """Return the examples that look first and then answer; every prompt shows them."""
+    return [example for example in all_examples() if example.output]
+
+
 def masked(question: str) -> str:
     """Return the question with its things, names of programs and numbers masked."""
     text = _NAME.sub('thing', question)
@@ -65,7 +70,7 @@ def kind_of(question: str) -> int:
 
 def choose(question: str, count: int, similarity: Similarity) -> list[Example]:
     """Return the examples most like the question, the most alike last (nearest to the question)."""
-    examples = all_examples()
+    examples = [example for example in all_examples() if not example.output]
     scores = similarity.scores(masked(question), [masked(item.question) for item in examples])
     for index, example in enumerate(examples):
         for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),

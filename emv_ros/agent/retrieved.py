@@ -12,6 +12,7 @@ from emv_ros.errors import NotFoundError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.search import Hit, Searcher
+from emv_ros.retrieval.terms import squash
 
 BEST = 5
 
@@ -19,7 +20,15 @@ BEST = 5
 def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Window,
              zone: tzinfo) -> tuple[str, tuple[EvidenceItem, ...]]:
     """Return (text, evidence) of what resembles the question most."""
-    return in_words(store, searcher.search(question, window, k=BEST).hits, window, zone)
+    hits = without_echo(searcher.search(question, window, k=BEST + 3).hits, question)[:BEST]
+    return in_words(store, hits, window, zone)
+
+
+def without_echo(hits: Sequence[Hit], question: str) -> list[Hit]:
+    """Return the hits without the question itself, which a robot may have heard and stored."""
+    asked = squash(question)
+    return [hit for hit in hits if hit.kind != 'utterance' or not asked
+            or not squash(hit.text).endswith(asked)]
 
 
 def in_words(store: MemoryStore, hits: Sequence[Hit], window: Window,

@@ -22,7 +22,7 @@ from emv_ros.agent.examples import Example
 from emv_ros.agent.hints import hint_for
 from emv_ros.agent.limits import LimitReached, Limits
 from emv_ros.agent.models.replies import code_of
-from emv_ros.agent.prompt import VERSION, Turn, build_within
+from emv_ros.agent.prompt import VERSION, Turn, build_within, fixed_messages
 from emv_ros.agent.times_told import without_stamps_of
 from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError
 from emv_ros.settings import AgentSettings
@@ -127,7 +127,8 @@ class QuestionRun:
         code = self._ask(told)
         if not code or not has_statements(code):
             self._repeats += 1
-            self._tell(code or '# no code', 'There was no command. Reply with Python code only.')
+            self._tell(code or '# no code', 'There was no command. Reply with Python code only.',
+                       is_dead=True)
             return None
         # That nothing is recorded may be said again: the first time it was doubted.
         if (not told and 'not_recorded(' not in code
@@ -147,7 +148,8 @@ class QuestionRun:
             reply = self._model.complete(
                 messages, purpose='agent', max_tokens=self._settings.reply_tokens, stop=STOP,
                 deadline_s=max(0.1, self._limits.time_left_s()), cancel=self._limits.cancel,
-                fixed_messages=1, temperature=VARIED if self._repeats else 0.0)
+                fixed_messages=len(fixed_messages()),
+                temperature=VARIED if self._repeats else 0.0)
         except ModelReplyError:
             return ''
         except ModelError as error:
@@ -168,7 +170,7 @@ class QuestionRun:
             count, min(self._settings.state_tokens, budget // STATE_PART))
         turns = list(self.turns)
         if told and turns:
-            turns[-1] = Turn(turns[-1].code, f'{turns[-1].output}\n{told}'.strip())
+            turns[-1] = replace(turns[-1], output=f'{turns[-1].output}\n{told}'.strip())
         return build_within(budget, count, self._examples, self._question, self._endings.facts,
                             turns, state), state
 
@@ -176,8 +178,7 @@ class QuestionRun:
         self._repeats += 1
         if self._library.lookups and not self._library.shown.found:
             raise LimitReached('the searches found nothing')
-        self._tell(code, 'This command was run before, with the output above. '
-                         'Use another function, or answer.')
+        self._tell(code, 'it was run before. Use another function, or answer.', is_dead=True)
 
     def _execute(self, code: str) -> Answer | None:
         self._report('running', code)
@@ -187,7 +188,7 @@ class QuestionRun:
         self._limits.check()
         text, ending = self._text(output), self._library.ending
         if ending is None or output.error:
-            self._tell(code, text or '(nothing was printed)')
+            self._tell(code, text or '(nothing was printed)', is_dead=bool(output.error))
             if output.error or not self._endings.is_unheard_of():
                 return None
             things = ', '.join(things_in(self._question))
@@ -234,11 +235,11 @@ class QuestionRun:
         if verdict.absent and (self._refusals >= 2 or not self._endings.is_near()):
             self._tell(code, text)
             return self._endings.absent(f'nothing recorded mentions {", ".join(verdict.absent)}')
-        self._tell(code, f'{text}\nrefused: {verdict.refused}'.strip())
+        self._tell(code, f'{text}\n{verdict.refused}'.strip(), is_dead=True)
         return None
 
-    def _tell(self, code: str, output: str) -> None:
-        self.turns.append(Turn(code, output))
+    def _tell(self, code: str, output: str, is_dead: bool = False) -> None:
+        self.turns.append(Turn(code, output, is_dead))
         if self._trace:
             self._trace[-1]['output'] = output
 

@@ -18,6 +18,7 @@ from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.tree_calls import TreeCalls
 from emv_ros.agent.console.tree_state import TreeState
 from emv_ros.agent.console.windows import Clock, Windows
+from emv_ros.agent.retrieved import without_echo
 from emv_ros.errors import EmvError, NotFoundError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
@@ -44,7 +45,8 @@ class Library:
 
     def __init__(self, store: MemoryStore, searcher: Searcher, state: TreeState, window: Window,
                  clock: Clock, pictures: PictureReader, max_calls: int, *,
-                 names_a_time: bool = True, why_stopped: Callable[[], str] = lambda: '') -> None:
+                 question: str = '', names_a_time: bool = True,
+                 why_stopped: Callable[[], str] = lambda: '') -> None:
         self.state = state
         self.store = store
         self.zone = clock.zone
@@ -55,6 +57,7 @@ class Library:
         self._pictures = pictures
         self._windows = Windows(window, clock, names_a_time, self.shown.note)
         self._calls_left = max_calls
+        self._question = question
         self._why_stopped = why_stopped
         self.exact = ExactRows(store, searcher.similarity, self._windows, self.shown)
         self.tree = TreeCalls(state, searcher.similarity, self._windows, self.shown)
@@ -94,7 +97,7 @@ class Library:
         if result.note:
             self.shown.note(result.note)
         rows = []
-        for hit in result.hits:
+        for hit in without_echo(result.hits, self._question):
             try:
                 rows.append(self.shown.give(hit.kind, self.store.get(hit.kind, hit.ref_id)))
             except NotFoundError:
