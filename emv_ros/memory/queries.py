@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import re
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -94,7 +94,10 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
         if skill:
             query = query.where(row.skill.in_(_names_like(session, row.skill, skill)))
         if text:
-            query = query.where(row.id.in_(_documents_with(text, 'skill_event')))
+            says = row.id.in_(_documents_with(text, 'skill_event'))
+            # Of a run that went on later the document says what was not known yet.
+            query = query.where(says if window.before_ns is None else or_(
+                says, row.last_report_ns >= window.before_ns))
         # What SQL cannot tell is sifted below, and so the page is cut there too.
         is_sifted = bool(goal or status or top_only or (text and window.before_ns is not None))
         rows = session.scalars(_ordered(query, row, EVERY if is_sifted else page))
@@ -368,6 +371,8 @@ def _within(store: MemoryStore, session: Session, query: Any, row: Any, window: 
         query = query.where(or_(end > window.start_ns, start >= window.start_ns))
     if window.end_ns is not None:
         is_instant = window.start_ns == window.end_ns
+        if window.start_ns is not None and window.end_ns < window.start_ns:
+            query = query.where(false())
         query = query.where(start <= window.end_ns if is_instant else start < window.end_ns)
     if window.before_ns is not None:
         query = query.where((end if is_node else start) < window.before_ns)

@@ -1,7 +1,7 @@
 """The writer's thread: what it drops, whom it keeps waiting, and that nothing ends it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import threading
 import time
 from typing import Any
@@ -131,7 +131,7 @@ class TestFullQueue:
             for number in range(1, 4):
                 writer.add(said(number, str(number)))
             assert writer.dropped == {'ImageRecord': 8}
-            assert 'full' in writer.last_error
+            wait_for(lambda: 'full' in writer.last_error)
         assert writer.close()
         assert texts(memory) == ['0', '1', '2', '3']
         assert writer.refused == {}
@@ -164,10 +164,8 @@ class TestFullQueue:
         writer.add(said(1, '1'))
 
         def add() -> None:
-            try:
+            with suppress(StoreError):  # it may have been closed
                 writer.add(said(2, '2'))
-            except StoreError:
-                pass  # it was closed
 
         thread = threading.Thread(target=add)
         thread.start()

@@ -1,0 +1,116 @@
+"""The schema has one version; older files come along, newer and foreign ones are refused."""
+
+from contextlib import closing
+import gzip
+from pathlib import Path
+import sqlite3
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from memory_parts import at, report, said
+import pytest
+
+from emv_ros.errors import SchemaError
+from emv_ros.memory import queries, schema
+from emv_ros.memory.database import DATABASE_FILE, open_engine, sqlite_url
+from emv_ros.memory.migrate import MIGRATIONS, SCHEMA_VERSION
+from emv_ros.memory.store import MemoryStore
+
+# Made by data/make_memory_0001.py with that version.
+OLD_FILE = Path(__file__).parent / 'data' / 'memory_0001.db.gz'
+
+
+def open_in(folder: Path) -> MemoryStore:
+    return MemoryStore(folder, sqlite_url(folder), 'robot')
+
+
+def version_of(folder: Path) -> str:
+    with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection:
+        return str(connection.execute('SELECT version_num FROM alembic_version').fetchone()[0])
+
+
+def made_by_migrations(folder: Path, revision: str) -> None:
+    config = Config()
+    config.set_main_option('script_location', str(MIGRATIONS))
+    engine = open_engine(sqlite_url(folder), 5.0)
+    with engine.begin() as connection:
+        config.attributes['connection'] = connection
+        command.upgrade(config, revision)
+    engine.dispose()
+
+
+def test_the_version_is_that_of_the_newest_migration() -> None:
+    config = Config()
+    config.set_main_option('script_location', str(MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_heads() == [SCHEMA_VERSION]
+
+
+def test_migrations_make_what_the_models_say(tmp_path: Path) -> None:
+    made_by_migrations(tmp_path, 'head')
+    engine = open_engine(sqlite_url(tmp_path), 5.0)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={
+            'compare_type': True,
+            'include_name': lambda name, kind, _: not (
+                kind == 'table' and str(name).startswith('document_text'))})
+        assert compare_metadata(context, schema.Base.metadata) == []
+    engine.dispose()
+
+
+def test_every_counted_id_is_never_used_again(tmp_path: Path) -> None:
+    with open_in(tmp_path), closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
+        made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    for name, table in schema.Base.metadata.tables.items():
+        if 'id' in table.columns:
+            assert 'AUTOINCREMENT' in made[name], name
+
+
+def test_a_file_of_the_first_version_comes_along(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_FILE).write_bytes(gzip.decompress(OLD_FILE.read_bytes()))
+    assert version_of(tmp_path) == '0001'
+    with open_in(tmp_path) as memory:
+        assert version_of(tmp_path) == SCHEMA_VERSION
+        event, = queries.skill_events(memory)
+        assert (event.id, event.skill, event.status) == (5, 'Grasp', 'running')
+        assert [item.text for item in queries.utterances(memory)] == ['bring the cup']
+        assert [item.summary for item in queries.nodes(memory)] == ['a cup was asked for']
+        memory.add_many([report(9, 'succeeded', session_id=1), said(9, 'thanks')])
+        event, = queries.skill_events(memory)
+        assert (event.id, event.end_ns) == (5, at(9))
+        with memory.reading() as session:
+            assert session.connection().exec_driver_sql(
+                'SELECT rowid FROM document_text WHERE document_text MATCH ? ORDER BY rowid',
+                ('cup OR succeeded OR thanks',)).scalars().all() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize('version', ['0003', '9999', 'b1946ac92492'])
+def test_a_newer_version_is_refused_by_name(tmp_path: Path, version: str) -> None:
+    open_in(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
+        connection.execute('UPDATE alembic_version SET version_num = ?', (version,))
+        connection.commit()
+    with pytest.raises(SchemaError, match=f'schema {version}, made by a newer emv_ros') as caught:
+        open_in(tmp_path)
+    assert str(tmp_path / DATABASE_FILE) in str(caught.value)
+    assert version_of(tmp_path) == version
+
+
+def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
+        connection.execute('CREATE TABLE bookmarks (url)')
+    with pytest.raises(SchemaError, match='bookmarks'):
+        open_in(tmp_path)
+
+
+def test_a_copy_without_a_write_ahead_log_gets_one(tmp_path: Path) -> None:
+    with open_in(tmp_path) as memory:
+        memory.add(said(0, 'a'))
+    with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
+        connection.execute('PRAGMA journal_mode = DELETE')
+    with open_in(tmp_path) as memory, closing(
+            sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
+        assert connection.execute('PRAGMA journal_mode').fetchone() == ('wal',)
+        assert memory.counts()['utterance'] == 1
