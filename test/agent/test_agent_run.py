@@ -6,7 +6,7 @@ from households import Household, ScriptedModel, code, open_memory
 import pytest
 
 from emv_ros.agent.agent import Agent
-from emv_ros.agent.answers import Progress, Question, QueryStatus
+from emv_ros.agent.answers import Progress, QueryStatus, Question
 from emv_ros.errors import (
     ConsoleError,
     ModelCanceledError,

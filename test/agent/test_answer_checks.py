@@ -1,0 +1,224 @@
+"""What may go out as an answer: each refusal with what it tells the model to write instead."""
+
+from typing import Any
+
+from households import Household, ScriptedModel, code
+import pytest
+
+from emv_ros.agent.answers import EvidenceItem, QueryStatus
+from emv_ros.agent.asked import (
+    asks_for_words,
+    asks_whether_done,
+    is_mentioned,
+    missing_things,
+    names_a_time,
+    things_in,
+)
+from emv_ros.agent.checks import Grounds, check_answer, tidy
+from emv_ros.agent.cited import cited_ids
+from emv_ros.agent.times_told import unknown_times, without_stamps_of
+from emv_ros.timeline import parse_stamp
+
+
+def item(id_: str, text: str, start: str = '2025-03-05T14:00:00Z',
+         end: str = '2025-03-05T14:30:00Z', kind: str = 'skill_event') -> EvidenceItem:
+    return EvidenceItem(id=id_, kind=kind, robot='r1', start_ns=parse_stamp(start)[0],
+                        end_ns=parse_stamp(end)[0], text=f'{id_} {text}')
+
+
+VACUUM = item('s1', '2025-03-05 14:00:00 to 14:30:00 Vacuum succeeded')
+FAILED = item('s2', '2025-03-06 09:00:00 to 09:10:00 Vacuum failed',
+              '2025-03-06T09:00:00Z', '2025-03-06T09:10:00Z')
+
+
+def grounds(question: str = 'When did you vacuum?', *, recorded: str = 'vacuum',
+            **fields: Any) -> Grounds:
+    return Grounds(
+        question, {'s1': VACUUM, 's2': FAILED}, 'Memory: 2025-03-01 08:00:00',
+        lambda evidence: evidence.text, lambda word: is_mentioned(word, recorded),
+        {'s1': 'succeeded', 's2': 'failed'}, **fields)
+
+
+def refusal(text: str, ids: list[str], *args: Any, insists: bool = False, **fields: Any) -> str:
+    return check_answer(text, ids, grounds(*args, **fields), insists).refused
+
+
+def test_an_answer_that_passes_is_tidied() -> None:
+    verdict = check_answer(' At  14:00:00.123+01:00 , I vacuumed .\n\n Done. ', ['s1'], grounds())
+    assert verdict.text == 'At 14:00:00, I vacuumed.\nDone.'
+    assert (verdict.evidence, verdict.count) == ((VACUUM,), 1)
+
+
+@pytest.mark.parametrize(('text', 'ids', 'told'), [
+    ('', ['s1'], 'the answer is empty'),
+    (' \n ', ['s1'], 'the answer is empty'),
+    ('{len(rows)} times', ['s1'], 'use an f-string'),
+    ('{rows[0].when}', ['s1'], 'use an f-string'),
+    ('yes', [], 'needs evidence'),
+    ('yes', ['s9'], "'s9' was never shown"),
+    ('yes', ["s1'); answer("], 'was never shown'),
+    ('yes', ['s1', 'None'], "'None' was never shown"),
+    ('At 15:00.', ['s1'], 'the answer says 15:00, which no row shows'),
+    ('At 4:00 in the afternoon', ['s1'], 'the answer says 4:00'),
+    ('On 2025-03-07.', ['s1'], 'the answer says 2025-03-07'),
+    ('At 14:00:01.', ['s1'], 'the answer says 14:00:01'),
+])
+def test_refusals(text: str, ids: list[str], told: str) -> None:
+    assert told in refusal(text, ids)
+
+
+@pytest.mark.parametrize('text', [
+    'At 14:00.', 'At 14:00:00 on 2025-03-05.', 'At 2:00 PM.', 'At 2:30 p.m.', 'In all 0:30:00.',
+    'It took 0:30:00, until 14:30.', 'On 2025-03-05.', 'Since 2025-03-01 08:00.', 'Room 101, 3:1'])
+def test_times_that_are_borne_out(text: str) -> None:
+    assert refusal(text, ['s1']) == ''
+
+
+def test_durations_between_pieces_of_evidence() -> None:
+    told = ('',)
+    assert unknown_times('0:40:00 in all, 0:10:00 the second', (VACUUM, FAILED), told) == ''
+    assert unknown_times('18:30:00 between them', (VACUUM, FAILED), told) == ''  # 14:30 to 09:00
+    assert unknown_times('0:41:00 in all', (VACUUM, FAILED), told) == '0:41:00'
+
+
+def test_times_in_the_code_are_no_proof() -> None:
+    output = without_stamps_of("print('at 15:00 on 2025-03-07')", 'at 15:00 on 2025-03-07\n16:00')
+    assert output == 'at  on \n16:00'
+
+
+@pytest.mark.parametrize(('text', 'ids', 'question', 'told'), [
+    ('2 times', ['s1', 's2'], 'How many times did vacuuming fail?', "status='failed'"),
+    ('1 time', ['s1'], 'How often did vacuuming fail?', "status='failed'"),
+    ('0 times', ['s1'], 'How many times did vacuuming fail?', ''),
+    ('It never failed.', ['s1'], 'How many times did vacuuming fail?', ''),
+    ('1 time', ['s2'], 'How many times did vacuuming fail?', ''),
+    ('2 times', ['s1', 's2'], 'How many times did you vacuum?', ''),
+    ('2 times', ['s1', 's2'], 'How many runs failed or succeeded?', ''),
+    ('It failed.', ['s1', 's2'], 'When did vacuuming fail?', ''),
+])
+def test_counts_of_a_status(text: str, ids: list[str], question: str, told: str) -> None:
+    refused = refusal(text, ids, question, recorded='vacuuming')
+    assert (told in refused) if told else ('status' not in refused)
+
+
+def test_the_thing_asked_for_must_be_in_the_evidence() -> None:
+    question = 'When did you vacuum the carpet?'
+    assert 'memory does: search(' in refusal('Yes.', ['s1'], question, recorded='vacuum carpet')
+    told = refusal('At 14:00.', ['s1'], question)
+    assert told == ('nothing recorded mentions carpet: use rows that are about it under another '
+                    'name, or call not_recorded(reason)')
+    # Some other name for it may be meant: insisting passes while part of the question is held.
+    assert refusal('At 14:00.', ['s1'], question, insists=True) == ''
+    # Not so where nothing of what was asked is held: a misheard question gets no invention.
+    misheard = 'When did you water the plants?'
+    verdict = check_answer('At 14:00.', ['s1'], grounds(misheard), insists=True)
+    assert verdict.absent == ('water', 'plants')
+
+
+def test_saying_no() -> None:
+    question = 'Did you vacuum the carpet?'
+    assert refusal('No, never.', ['s1'], question) == ''  # no carpet anywhere
+    told = refusal('No.', ['s1'], question, recorded='vacuum carpet')
+    assert told == "memory does mention carpet: look with search('carpet') before saying no"
+    assert refusal('No.', ['s1'], question, recorded='vacuum carpet', insists=True) == ''
+
+
+@pytest.mark.parametrize(('question', 'passes'), [
+    ('Is the vacuum in the kitchen?', False), ('When did you vacuum?', False),
+    ('What did you say about the vacuum?', True), ('Did you mention the vacuum?', True),
+    ('When did you first see the vacuum?', True), ('Which vacuum did you detect?', True),
+    ('Did Anna find the vacuum?', False)])
+def test_the_robots_own_words_show_only_what_it_said(question: str, passes: bool) -> None:
+    verdict = check_answer('Yes.', ['s1'], grounds(
+        question, recorded='vacuum kitchen anna', is_own=lambda evidence: True), insists=True)
+    assert verdict.is_hearsay is not passes
+    assert passes or "only the robot's own words" in verdict.refused
+    mixed = check_answer('Yes.', ['s1', 's2'], grounds(
+        question, recorded='vacuum', is_own=lambda evidence: evidence.id == 's1'), insists=True)
+    assert not mixed.is_hearsay
+
+
+def test_answers_heard_again_are_never_evidence() -> None:
+    verdict = check_answer('Yes.', ['s1'], grounds(
+        'What did you say about the vacuum?', is_own=lambda evidence: True,
+        is_echo=lambda evidence: True))
+    assert verdict.is_hearsay and 'only repeats an answer' in verdict.refused
+
+
+@pytest.mark.parametrize(('given', 'ids'), [
+    (['s1', 'S2', 's1'], ['s1', 's2']), (['s1, s2'], ['s1', 's2']),
+    (["['s1', 's2']"], ['s1', 's2']),
+    (['s1 2025-03-05 14:00:00 to 14:30:00 Vacuum "s9"'], ['s1']), (['(s1)'], ['s1']),
+    (["s1'); answer('x'"], ["s1'); answer('x'"]), (['s1 s2 and more'], ['s1 s2 and more']),
+    ([' ' * 190 + 'x'], [' ' * 190 + 'x']), (['s1' * 500], ['s1' * 500]), ([], [])])
+def test_ids_out_of_what_is_given(given: list[str], ids: list[str]) -> None:
+    assert cited_ids(given) == ids
+
+
+def test_what_a_question_asks_about() -> None:
+    assert things_in('When did you water the plants?') == ['water', 'plants']
+    assert things_in('How many times did ReceiveObjectFromHuman fail?') == ['receive', 'human']
+    assert things_in("What is Anna's mug?") == ['anna', 'mug']
+    assert things_in('What did you do on June 26 shortly after 8 PM?') == []
+    assert missing_things('Did you water the plants?', 'WaterPlant succeeded') == []
+    assert missing_things('Did you water the plants?', 'FillKettle water') == ['plants']
+    assert names_a_time('What did you do yesterday?') and not names_a_time('Where is the mug?')
+    assert asks_whether_done('Did you eat?') and asks_whether_done("Haven't you eaten?")
+    assert not asks_whether_done('Is the door open?') and not asks_whether_done('When did it?')
+    assert asks_for_words('What did you say?') and asks_for_words('When did you see the mug?')
+    assert not asks_for_words('Is the door open?')
+
+
+def test_tidy_bounds_the_length() -> None:
+    assert len(tidy('x' * 100_000)) == 2000
+
+
+# With a memory and the loop.
+
+
+@pytest.fixture
+def talk(home: Household) -> Household:
+    home.run('Vacuum', '2025-03-05 14:00', '2025-03-05 14:30')
+    home.say('2025-03-05 15:00', 'The door is open', 'robot')
+    home.run('Say', '2025-03-05 15:00', '2025-03-05 15:00:05',
+             parameters={'text': 'The door is open'})
+    home.say('2025-03-05 16:00', 'I can see a milk', 'robot')
+    return home
+
+
+@pytest.mark.parametrize('search', ["speech(text='door')", "events(skill='Say')"])
+def test_own_words_do_not_tell_how_the_world_stands(talk: Household, search: str) -> None:
+    model = ScriptedModel([
+        code(f'rows = {search}', f'answer({text!r}, evidence=rows)')
+        for text in ('Yes, the door is open.', 'The door is open.')])
+    answer = talk.ask('Is the door open?', model)
+    assert answer.status is QueryStatus.NOT_RECORDED
+    assert answer.message == "only the robot's own words tell of it"
+    assert "only the robot's own words" in model.last_prompt
+
+
+def test_own_words_tell_what_was_said_and_what_was_detected(talk: Household) -> None:
+    said = code("rows = speech(text='door')", 'answer(rows[0].text, evidence=rows)')
+    assert talk.ask('What did you say about the door?', ScriptedModel([said])).answer == (
+        'The door is open')
+    seen = code("rows = speech(text='milk')", "answer(f'At {rows[0].when}', evidence=rows)")
+    assert talk.ask('When did you see the milk?', ScriptedModel([seen])).answer == (
+        'At 2025-03-05 16:00:00')
+
+
+def test_an_answer_heard_again_is_no_fact(talk: Household) -> None:
+    first = talk.ask('When did you vacuum?', ScriptedModel([code(
+        "rows = events(skill='Vacuum')",
+        "answer(f'I vacuumed the attic at {rows[0].when}.', evidence=rows)")]),
+        now='2025-03-06 10:00')
+    assert first.status is QueryStatus.ANSWERED
+    talk.say('2025-03-06 10:00:05', first.answer, 'user')  # the microphone took it for the user
+    words = code("rows = speech(text='attic')", "answer(f'Yes, {rows[0].text}', evidence=rows)")
+    answer = talk.ask('Did the user say when you vacuumed the attic?',
+                      ScriptedModel([words, words.replace('Yes', 'Indeed')]))
+    assert answer.status is QueryStatus.NOT_RECORDED
+    # A person's words that no answer held are evidence.
+    talk.say('2025-03-06 11:00', 'the attic is dusty', 'user')
+    other = code("rows = speech(text='attic dusty')", 'answer(rows[0].text, evidence=rows)')
+    assert talk.ask('What did the user say about the attic?', ScriptedModel([other])).answer == (
+        'the attic is dusty')
