@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    UniqueConstraint,
-    text,
-)
+import sqlalchemy as sa
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+# Ids of rows that are gone are not given out again.
+COUNTED = {'sqlite_autoincrement': True}
 # SQLite autoincrements only INTEGER; other databases get 64 bits.
-Id = BigInteger().with_variant(Integer, 'sqlite')
+Id = BigInteger().with_variant(sa.Integer, 'sqlite')
 
 NAMES = {
     'ix': 'ix_%(table_name)s_%(column_0_N_name)s', 'uq': 'uq_%(table_name)s_%(column_0_N_name)s',
@@ -33,7 +26,7 @@ NAMES = {
 class Base(DeclarativeBase):
     """The base of all tables."""
 
-    metadata = MetaData(naming_convention=NAMES)
+    metadata = sa.MetaData(naming_convention=NAMES)
     type_annotation_map = {int: BigInteger, dict[str, Any]: JSON, list[Any]: JSON}
 
 
@@ -45,7 +38,7 @@ class RobotRow(Base):
     """A robot whose life is remembered here."""
 
     __tablename__ = 'robot'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     name: Mapped[str] = mapped_column(unique=True)
 
@@ -54,7 +47,7 @@ class SessionRow(Base):
     """One run of a robot's clock."""
 
     __tablename__ = 'session'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
     start_ns: Mapped[int]
@@ -79,9 +72,9 @@ def _recorded(table: str, *others: Any) -> tuple[Any, ...]:
     """Return the indices that every recorded table has: by time, and of what is pending."""
     return (
         Index(f'ix_{table}_robot_stamp', 'robot_id', 'stamp_ns'),
-        Index(f'ix_{table}_pending', 'robot_id', 'stamp_ns', sqlite_where=text('pending'),
-              postgresql_where=text('pending')),
-        *others, {'sqlite_autoincrement': True})
+        Index(f'ix_{table}_pending', 'robot_id', 'stamp_ns', sqlite_where=sa.text('pending'),
+              postgresql_where=sa.text('pending')),
+        *others, COUNTED)
 
 
 class ImageRow(Recorded, Base):
@@ -142,7 +135,7 @@ class SkillEventRow(Recorded, Base):
         'skill_event', Index('ix_skill_event_skill', 'robot_id', 'skill', 'stamp_ns'),
         Index('ix_skill_event_source', 'robot_id', 'source_id'),
         Index('ix_skill_event_open', 'robot_id', 'skill', 'stamp_ns',
-              sqlite_where=text('end_ns IS NULL'), postgresql_where=text('end_ns IS NULL')))
+              sqlite_where=sa.text('end_ns IS NULL'), postgresql_where=sa.text('end_ns IS NULL')))
     skill: Mapped[str]
     status: Mapped[str]
     goal_stack: Mapped[list[Any]]
@@ -181,8 +174,7 @@ class SceneObjectRow(Base):
 
     __tablename__ = 'scene_object'
     __table_args__ = (
-        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'),
-        {'sqlite_autoincrement': True})
+        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'), COUNTED)
     id: Mapped[int] = _id()
     scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
@@ -200,7 +192,7 @@ class SceneRelationRow(Base):
     """A relation between two objects of a scene."""
 
     __tablename__ = 'scene_relation'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
     subject: Mapped[str]
@@ -213,8 +205,7 @@ class NodeRow(Base):
 
     __tablename__ = 'node'
     __table_args__ = (
-        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'),
-        {'sqlite_autoincrement': True})
+        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'), COUNTED)
     id: Mapped[int] = _id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     level: Mapped[int]
@@ -247,8 +238,7 @@ class ClipRow(Base):
     """A span of one camera in which objects were tracked."""
 
     __tablename__ = 'clip'
-    __table_args__ = (
-        Index('ix_clip_robot_start', 'robot_id', 'start_ns'), {'sqlite_autoincrement': True})
+    __table_args__ = (Index('ix_clip_robot_start', 'robot_id', 'start_ns'), COUNTED)
     id: Mapped[int] = _id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     camera: Mapped[str]
@@ -260,7 +250,7 @@ class EntityRow(Base):
     """One physical object or person across time."""
 
     __tablename__ = 'entity'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
     name: Mapped[str]
@@ -291,7 +281,7 @@ class ObservationImageRow(Base):
     """A crop (box inside an image) or a whole frame that shows an observation."""
 
     __tablename__ = 'observation_image'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     observation_id: Mapped[int] = mapped_column(
         ForeignKey('observation.id', ondelete='CASCADE'), index=True)
@@ -315,7 +305,7 @@ class VerdictRow(Base):
     """What an operator said of two observations: 'same' or 'different'; survives every rebuild."""
 
     __tablename__ = 'verdict'
-    __table_args__ = (UniqueConstraint('first_id', 'second_id'), {'sqlite_autoincrement': True})
+    __table_args__ = (sa.UniqueConstraint('first_id', 'second_id'), COUNTED)
     id: Mapped[int] = _id()
     first_id: Mapped[int] = mapped_column(ForeignKey('observation.id', ondelete='CASCADE'))
     second_id: Mapped[int] = mapped_column(ForeignKey('observation.id', ondelete='CASCADE'))
@@ -329,9 +319,9 @@ class DocumentRow(Base):
 
     __tablename__ = 'document'
     __table_args__ = (
-        UniqueConstraint('kind', 'ref_id'),
+        sa.UniqueConstraint('kind', 'ref_id'),
         Index('ix_document_robot_start', 'robot_id', 'start_ns'),
-        {'sqlite_autoincrement': True})
+        COUNTED)
     id: Mapped[int] = _id()
     kind: Mapped[str]
     ref_id: Mapped[int]
@@ -348,14 +338,14 @@ class EmbeddingRow(Base):
     document_id: Mapped[int] = mapped_column(
         ForeignKey('document.id', ondelete='CASCADE'), primary_key=True)
     model: Mapped[str] = mapped_column(primary_key=True)
-    vector: Mapped[bytes] = mapped_column(LargeBinary)
+    vector: Mapped[bytes] = mapped_column(sa.LargeBinary)
 
 
 class ModelCallRow(Base):
     """One call to a model."""
 
     __tablename__ = 'model_call'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     purpose: Mapped[str]
     model: Mapped[str]
@@ -373,7 +363,7 @@ class QueryRow(Base):
     """One question with its answer and trace."""
 
     __tablename__ = 'query'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     question: Mapped[str]
     status: Mapped[str]
@@ -395,7 +385,7 @@ class AuditRow(Base):
     """What was forgotten: when, by whom, why and how many; never what it said."""
 
     __tablename__ = 'audit'
-    __table_args__ = {'sqlite_autoincrement': True}
+    __table_args__ = COUNTED
     id: Mapped[int] = _id()
     stamp_ns: Mapped[int]
     author: Mapped[str]
