@@ -83,7 +83,8 @@ class Agent:
         window = Window(robots=question.robots, start_ns=question.start_ns,
                         end_ns=question.end_ns, before_ns=question.query_time_ns)
         try:
-            time_left_s = started(question.time_limit_s or self._settings.agent.time_limit_s)
+            time_left_s = started(_asked_or(question.time_limit_s,
+                                            self._settings.agent.time_limit_s))
             zone = parse_zone(self._store.zone_of(question.robots))
             on_progress(Progress(phase='searching'))
             facts = describe(self._store, question.text, window, question.query_time_ns, zone,
@@ -107,8 +108,8 @@ class Agent:
         settings = self._settings.agent
         # Only the embedded model's context is ours to know; the others' are larger.
         room = self._settings.model.context_tokens - settings.reply_tokens - SPARE_TOKENS
-        return Limits(rounds=question.max_rounds or settings.max_rounds,
-                      tokens=question.max_tokens or settings.max_tokens,
+        return Limits(rounds=int(_asked_or(question.max_rounds, settings.max_rounds)),
+                      tokens=int(_asked_or(question.max_tokens, settings.max_tokens)),
                       prompt_tokens=max(room, LEAST_TOKENS), time_left_s=time_left_s,
                       cancel=cancel)
 
@@ -170,6 +171,11 @@ def _problem_of(text: str) -> str:
         return (f'the question has {len(text)} characters; at most {MAX_QUESTION_CHARS} are '
                 'allowed')
     return ''
+
+
+def _asked_or(limit: float, setting: float) -> float:
+    """Return the limit that a question asks for; what is no limit takes the setting."""
+    return limit if limit > 0 else setting
 
 
 def _nothing(question: Question) -> str:

@@ -83,7 +83,11 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if not ids:
         return Verdict(refused='an answer needs evidence: pass evidence=rows, or call '
                        'not_recorded(reason)')
-    evidence = tuple(grounds.shown[item] for item in ids)
+    named = [grounds.shown[item] for item in ids]
+    evidence = tuple(item for item in named if not grounds.is_echo(item))
+    if not evidence:
+        return Verdict(is_hearsay=True, refused='the evidence only repeats an answer that was '
+                       'given before: find what it rests on, or call not_recorded(reason)')
     told = (grounds.seen_text, grounds.question)
     if strange := unknown_times(text, evidence, told):
         return Verdict(refused=f'the answer says {strange}, which no row shows: '
@@ -91,28 +95,38 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if status := _status_missed(text, evidence, grounds):
         return Verdict(refused=f'the question counts {status} runs, but other runs are in the '
                        f'evidence: use events(…, status={status!r})')
-    if hearsay := _hearsay(evidence, grounds):
-        return Verdict(refused=hearsay, is_hearsay=True)
+    if _is_hearsay(evidence, grounds, insists):
+        return Verdict(is_hearsay=True, refused="that is told only by the robot's own words, which "
+                       'show nothing but that they were said: use events(…) or seen(…), or call '
+                       'not_recorded(reason)')
     return _check_things(text, evidence, grounds, insists)
 
 
-def _hearsay(evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> str:
-    """Return why the evidence is no evidence: all of it is what the robot said, or ''."""
-    rest = [item for item in evidence if not grounds.is_echo(item)]
-    if not rest:
-        return ('the evidence only repeats an answer that was given before: find what it rests on, '
-                'or call not_recorded(reason)')
-    if not asks_for_words(grounds.question) and all(grounds.is_own(item) for item in rest):
-        return ("the evidence is only the robot's own words, which show nothing but that they were "
-                'said: use events(…) or seen(…), or call not_recorded(reason)')
-    return ''
+def _is_hearsay(evidence: tuple[EvidenceItem, ...], grounds: Grounds, insists: bool) -> bool:
+    """Whether nothing but what the robot said bears out the answer, and no words were asked for.
+
+    Where other evidence stands beside it, the thing asked for must be in that; who insists must
+    find at least one of several things there.
+    """
+    if asks_for_words(grounds.question):
+        return False
+    others = [item for item in evidence if not grounds.is_own(item)]
+    if not others or len(others) == len(evidence):
+        return not others
+    missing = missing_things(grounds.question, _held(others, grounds))
+    if len(missing) == len(missing_things(grounds.question, _held(evidence, grounds))):
+        return False
+    return not insists or len(missing) == len(things_in(grounds.question))
+
+
+def _held(evidence: Iterable[EvidenceItem], grounds: Grounds) -> str:
+    return ' '.join(grounds.text_of(item) for item in evidence)
 
 
 def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds,
                   insists: bool) -> Verdict:
     """Check that what was asked for is in the evidence, or is rightly denied."""
-    held = ' '.join(grounds.text_of(item) for item in evidence)
-    missing = missing_things(grounds.question, held)
+    missing = missing_things(grounds.question, _held(evidence, grounds))
     accepted = Verdict(text, evidence[:MAX_EVIDENCE], len(evidence))
     if not missing:
         return accepted

@@ -38,6 +38,7 @@ class RecordedWords:
         self._store = store
         self._window = window
         self._known: dict[str, bool] = {}
+        self._answers: list[tuple[int, str]] | None = None
 
     def __call__(self, word: str) -> bool:
         """Return whether the word, or one that begins with its stem, was recorded."""
@@ -99,7 +100,7 @@ class RecordedWords:
         if not isinstance(record, SkillEvent):
             return False
         span = span_of(record)
-        spoken = {squash(value) for _, value in named_values(record.parameters)}
+        spoken = {squash(value) for _, value in named_values(record.parameters)} - {''}
         near = queries.utterances(self._store, Window(
             robots=(record.robot,), start_ns=span.start_ns - BESIDE_NS,
             end_ns=span.end_ns + BESIDE_NS, before_ns=self._window.before_ns))
@@ -107,19 +108,23 @@ class RecordedWords:
 
     def is_echo(self, item: EvidenceItem) -> bool:
         """Whether a record is words, whoever is said to have spoken, that repeat an answer."""
-        record = self._record(item)
+        record = self._record(item) if item.kind == 'utterance' else None
         if not isinstance(record, Utterance):
             return False
         heard = squash(record.text)
-        if len(heard) < MIN_ECHO_CHARS:
-            return False
-        row = schema.QueryRow
-        with self._store.reading() as session:
-            answers = session.scalars(
-                select(row.answer).where(
-                    row.answer != '', row.query_time_ns <= record.stamp_ns)
-                .order_by(row.id.desc()).limit(MAX_ANSWERS)).all()
-        return any(_repeats(heard, squash(answer)) for answer in answers)
+        return len(heard) >= MIN_ECHO_CHARS and any(
+            stamp_ns <= record.stamp_ns and _repeats(heard, answer)
+            for stamp_ns, answer in self._given_answers())
+
+    def _given_answers(self) -> list[tuple[int, str]]:
+        """Return the latest answers with the times of their questions, read once."""
+        if self._answers is None:
+            row = schema.QueryRow
+            with self._store.reading() as session:
+                self._answers = [(stamp_ns, squash(answer)) for stamp_ns, answer in session.execute(
+                    select(row.query_time_ns, row.answer).where(row.answer != '')
+                    .order_by(row.id.desc()).limit(MAX_ANSWERS))]
+        return self._answers
 
 
 def _repeats(heard: str, answer: str) -> bool:

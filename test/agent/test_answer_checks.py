@@ -132,10 +132,19 @@ def test_the_robots_own_words_show_only_what_it_said(question: str, passes: bool
     verdict = check_answer('Yes.', ['s1'], grounds(
         question, recorded='vacuum kitchen anna', is_own=lambda evidence: True), insists=True)
     assert verdict.is_hearsay is not passes
-    assert passes or "only the robot's own words" in verdict.refused
+    assert passes or "only by the robot's own words" in verdict.refused
     mixed = check_answer('Yes.', ['s1', 's2'], grounds(
         question, recorded='vacuum', is_own=lambda evidence: evidence.id == 's1'), insists=True)
     assert not mixed.is_hearsay
+
+
+def test_unrelated_evidence_does_not_bear_out_the_robots_own_words() -> None:
+    door = item('s1', '2025-03-05 14:00:00 robot said "the door is open"')
+    spoken = Grounds('Is the door open?', {'s1': door, 's2': FAILED}, '',
+                     lambda evidence: evidence.text, lambda word: True,
+                     is_own=lambda evidence: evidence.id == 's1')
+    for insists in (False, True):
+        assert check_answer('Yes.', ['s1', 's2'], spoken, insists).is_hearsay
 
 
 def test_answers_heard_again_are_never_evidence() -> None:
@@ -194,7 +203,7 @@ def test_own_words_do_not_tell_how_the_world_stands(talk: Household, search: str
     answer = talk.ask('Is the door open?', model)
     assert answer.status is QueryStatus.NOT_RECORDED
     assert answer.message == "only the robot's own words tell of it"
-    assert "only the robot's own words" in model.last_prompt
+    assert "only by the robot's own words" in model.last_prompt
 
 
 def test_own_words_tell_what_was_said_and_what_was_detected(talk: Household) -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from emv_ros.agent.agent import Agent
-from emv_ros.agent.answers import Answer, Question, QueryStatus
+from emv_ros.agent.answers import Answer, QueryStatus, Question
 from emv_ros.agent.models.client import ModelClient
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import MemorySettings, Settings

@@ -11,7 +11,7 @@ from dataclasses import replace
 import threading
 from typing import Any, Protocol
 
-from emv_ros.errors import EmvError, ModelCanceledError, ModelError
+from emv_ros.errors import EmvError, ModelCanceledError, NotFoundError
 from emv_ros.memory import queries
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
@@ -56,7 +56,10 @@ class PictureReader:
     def path_of(self, kind: str, record: Any) -> str:
         """Return the file of the picture that a record is or was made from, or ''."""
         if kind == 'scene' and record.image_id is not None:
-            record, kind = self._store.get('image', record.image_id), 'image'
+            try:
+                record, kind = self._store.get('image', record.image_id), 'image'
+            except NotFoundError:
+                return ''  # forgotten, or too old to be kept
         if kind != 'image':
             return ''
         return str(self._store.pictures.path(record.sha256, record.media_type))
@@ -89,9 +92,9 @@ class PictureReader:
                 return self._ask(images, question)
             except ModelCanceledError:
                 raise
-            except ModelError as error:
+            except EmvError as error:
                 stored = self._stored(span, record.robot, window)
-                return f'the vision model failed ({error}); {stored}'
+                return f'the vision model could not look ({error}); {stored}'
         return self._stored(span, record.robot, window)
 
     def _ask(self, images: list[ImageRecord], question: str) -> str:

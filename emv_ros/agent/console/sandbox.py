@@ -146,7 +146,7 @@ class Sandbox:
             return
         try:
             self._session.__exit__(None, None, None)
-        except self._monty.MontyError as error:
+        except (self._monty.MontyError, OSError) as error:
             log.debug('the sandbox session ended with: %s', error)
         self._session = None
 
