@@ -10,28 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
 
-# Ids of rows that are gone are not given out again.
-COUNTED = {'sqlite_autoincrement': True}
-# SQLite autoincrements only INTEGER; other databases get 64 bits.
-Id = BigInteger().with_variant(sa.Integer, 'sqlite')
-
-NAMES = {
-    'ix': 'ix_%(table_name)s_%(column_0_N_name)s', 'uq': 'uq_%(table_name)s_%(column_0_N_name)s',
-    'fk': 'fk_%(table_name)s_%(column_0_name)s', 'pk': 'pk_%(table_name)s'}
-
-
-class Base(DeclarativeBase):
-    """The base of all tables."""
-
-    metadata = sa.MetaData(naming_convention=NAMES)
-    type_annotation_map = {int: BigInteger, dict[str, Any]: JSON, list[Any]: JSON}
-
-
-def _id() -> Mapped[int]:
-    return mapped_column(Id, primary_key=True, autoincrement=True)
+from emv_ros.memory.columns import COUNTED, Base, Recorded, link_to, new_id, part_of, recorded
 
 
 class RobotRow(Base):
@@ -39,7 +21,7 @@ class RobotRow(Base):
 
     __tablename__ = 'robot'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     name: Mapped[str] = mapped_column(unique=True)
 
 
@@ -48,7 +30,7 @@ class SessionRow(Base):
 
     __tablename__ = 'session'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
     start_ns: Mapped[int]
     clock_source: Mapped[str]
@@ -56,32 +38,11 @@ class SessionRow(Base):
     source: Mapped[str] = mapped_column(default='')
 
 
-class Recorded:
-    """The columns of all L0 and L1 rows."""
-
-    id: Mapped[int] = _id()
-    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
-    session_id: Mapped[int] = mapped_column(ForeignKey('session.id'), index=True)
-    stamp_ns: Mapped[int]
-    stamp_is_receipt: Mapped[bool] = mapped_column(default=False)
-    extra: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    pending: Mapped[bool] = mapped_column(default=True)
-
-
-def _recorded(table: str, *others: Any) -> tuple[Any, ...]:
-    """Return the indices that every recorded table has: by time, and of what is pending."""
-    return (
-        Index(f'ix_{table}_robot_stamp', 'robot_id', 'stamp_ns'),
-        Index(f'ix_{table}_pending', 'robot_id', 'stamp_ns', sqlite_where=sa.text('pending'),
-              postgresql_where=sa.text('pending')),
-        *others, COUNTED)
-
-
 class ImageRow(Recorded, Base):
     """A picture in the content-addressed folder."""
 
     __tablename__ = 'image'
-    __table_args__ = _recorded('image')
+    __table_args__ = recorded('image')
     camera: Mapped[str]
     sha256: Mapped[str] = mapped_column(index=True)
     media_type: Mapped[str]
@@ -97,7 +58,7 @@ class JointSampleRow(Recorded, Base):
     """Joint states by name."""
 
     __tablename__ = 'joint_sample'
-    __table_args__ = _recorded('joint_sample')
+    __table_args__ = recorded('joint_sample')
     names: Mapped[list[Any]]
     position: Mapped[list[Any]]
     velocity: Mapped[list[Any]]
@@ -108,7 +69,7 @@ class PoseRow(Recorded, Base):
     """A pose of the robot."""
 
     __tablename__ = 'pose'
-    __table_args__ = _recorded('pose')
+    __table_args__ = recorded('pose')
     frame: Mapped[str]
     position: Mapped[list[Any]]
     orientation: Mapped[list[Any] | None] = mapped_column(JSON)
@@ -118,7 +79,7 @@ class UtteranceRow(Recorded, Base):
     """Words that were spoken."""
 
     __tablename__ = 'utterance'
-    __table_args__ = _recorded('utterance')
+    __table_args__ = recorded('utterance')
     speaker: Mapped[str]
     text: Mapped[str]
     is_own: Mapped[bool]
@@ -131,7 +92,7 @@ class SkillEventRow(Recorded, Base):
     """One execution of a skill."""
 
     __tablename__ = 'skill_event'
-    __table_args__ = _recorded(
+    __table_args__ = recorded(
         'skill_event', Index('ix_skill_event_skill', 'robot_id', 'skill', 'stamp_ns'),
         Index('ix_skill_event_source', 'robot_id', 'source_id'),
         Index('ix_skill_event_open', 'robot_id', 'skill', 'stamp_ns',
@@ -154,7 +115,7 @@ class AnnotationRow(Recorded, Base):
     """A span that its source named."""
 
     __tablename__ = 'annotation'
-    __table_args__ = _recorded('annotation')
+    __table_args__ = recorded('annotation')
     kind: Mapped[str]
     text: Mapped[str]
     end_ns: Mapped[int]
@@ -164,19 +125,18 @@ class SceneRow(Recorded, Base):
     """A scene graph: its objects and relations are rows of their own."""
 
     __tablename__ = 'scene'
-    __table_args__ = _recorded('scene')
+    __table_args__ = recorded('scene')
     camera: Mapped[str] = mapped_column(default='')
-    image_id: Mapped[int | None] = mapped_column(ForeignKey('image.id', ondelete='SET NULL'))
+    image_id: Mapped[int | None] = mapped_column(link_to('image'))
 
 
 class SceneObjectRow(Base):
     """An object in a scene."""
 
     __tablename__ = 'scene_object'
-    __table_args__ = (
-        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'), COUNTED)
-    id: Mapped[int] = _id()
-    scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
+    __table_args__ = (Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'), COUNTED)
+    id: Mapped[int] = new_id()
+    scene_id: Mapped[int] = mapped_column(part_of('scene'), index=True)
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     stamp_ns: Mapped[int]
     name: Mapped[str]
@@ -193,8 +153,8 @@ class SceneRelationRow(Base):
 
     __tablename__ = 'scene_relation'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
-    scene_id: Mapped[int] = mapped_column(ForeignKey('scene.id', ondelete='CASCADE'), index=True)
+    id: Mapped[int] = new_id()
+    scene_id: Mapped[int] = mapped_column(part_of('scene'), index=True)
     subject: Mapped[str]
     predicate: Mapped[str]
     object: Mapped[str]
@@ -204,9 +164,8 @@ class NodeRow(Base):
     """A node of the history tree, level 2 and up."""
 
     __tablename__ = 'node'
-    __table_args__ = (
-        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'), COUNTED)
-    id: Mapped[int] = _id()
+    __table_args__ = (Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'), COUNTED)
+    id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     level: Mapped[int]
     start_ns: Mapped[int]
@@ -214,8 +173,7 @@ class NodeRow(Base):
     summary: Mapped[str]
     name: Mapped[str]
     status: Mapped[str]
-    parent_id: Mapped[int | None] = mapped_column(
-        ForeignKey('node.id', ondelete='SET NULL'), index=True)
+    parent_id: Mapped[int | None] = mapped_column(link_to('node'), index=True)
     ordinal: Mapped[int]
     is_open: Mapped[bool]
     made_by: Mapped[str]
@@ -231,7 +189,7 @@ class NodeMemberRow(Base):
     __tablename__ = 'node_member'
     kind: Mapped[str] = mapped_column(primary_key=True)
     ref_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    node_id: Mapped[int] = mapped_column(ForeignKey('node.id', ondelete='CASCADE'), index=True)
+    node_id: Mapped[int] = mapped_column(part_of('node'), index=True)
 
 
 class ClipRow(Base):
@@ -239,7 +197,7 @@ class ClipRow(Base):
 
     __tablename__ = 'clip'
     __table_args__ = (Index('ix_clip_robot_start', 'robot_id', 'start_ns'), COUNTED)
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     camera: Mapped[str]
     start_ns: Mapped[int]
@@ -251,7 +209,7 @@ class EntityRow(Base):
 
     __tablename__ = 'entity'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
     name: Mapped[str]
     is_person: Mapped[bool]
@@ -262,7 +220,7 @@ class ObservationRow(Recorded, Base):
     """One object or person seen or handled for a while."""
 
     __tablename__ = 'observation'
-    __table_args__ = _recorded(
+    __table_args__ = recorded(
         'observation', Index('ix_observation_name', 'robot_id', 'name', 'stamp_ns'))
     end_ns: Mapped[int]
     name: Mapped[str]
@@ -272,9 +230,8 @@ class ObservationRow(Recorded, Base):
     location: Mapped[str]
     attributes: Mapped[dict[str, Any]]
     is_person: Mapped[bool]
-    clip_id: Mapped[int | None] = mapped_column(ForeignKey('clip.id', ondelete='SET NULL'))
-    entity_id: Mapped[int | None] = mapped_column(
-        ForeignKey('entity.id', ondelete='SET NULL'), index=True)
+    clip_id: Mapped[int | None] = mapped_column(link_to('clip'))
+    entity_id: Mapped[int | None] = mapped_column(link_to('entity'), index=True)
 
 
 class ObservationImageRow(Base):
@@ -282,10 +239,9 @@ class ObservationImageRow(Base):
 
     __tablename__ = 'observation_image'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
-    observation_id: Mapped[int] = mapped_column(
-        ForeignKey('observation.id', ondelete='CASCADE'), index=True)
-    image_id: Mapped[int] = mapped_column(ForeignKey('image.id', ondelete='CASCADE'))
+    id: Mapped[int] = new_id()
+    observation_id: Mapped[int] = mapped_column(part_of('observation'), index=True)
+    image_id: Mapped[int] = mapped_column(part_of('image'))
     bbox: Mapped[list[Any] | None] = mapped_column(JSON)
     is_crop: Mapped[bool]
 
@@ -294,10 +250,8 @@ class SeparationRow(Base):
     """Two observations that were seen apart in one frame: never the same entity."""
 
     __tablename__ = 'separation'
-    first_id: Mapped[int] = mapped_column(
-        ForeignKey('observation.id', ondelete='CASCADE'), primary_key=True)
-    second_id: Mapped[int] = mapped_column(
-        ForeignKey('observation.id', ondelete='CASCADE'), primary_key=True)
+    first_id: Mapped[int] = mapped_column(part_of('observation'), primary_key=True)
+    second_id: Mapped[int] = mapped_column(part_of('observation'), primary_key=True)
     shared_frames: Mapped[int]
 
 
@@ -306,9 +260,9 @@ class VerdictRow(Base):
 
     __tablename__ = 'verdict'
     __table_args__ = (sa.UniqueConstraint('first_id', 'second_id'), COUNTED)
-    id: Mapped[int] = _id()
-    first_id: Mapped[int] = mapped_column(ForeignKey('observation.id', ondelete='CASCADE'))
-    second_id: Mapped[int] = mapped_column(ForeignKey('observation.id', ondelete='CASCADE'))
+    id: Mapped[int] = new_id()
+    first_id: Mapped[int] = mapped_column(part_of('observation'))
+    second_id: Mapped[int] = mapped_column(part_of('observation'))
     verdict: Mapped[str]
     author: Mapped[str]
     stamp_ns: Mapped[int]
@@ -320,9 +274,8 @@ class DocumentRow(Base):
     __tablename__ = 'document'
     __table_args__ = (
         sa.UniqueConstraint('kind', 'ref_id'),
-        Index('ix_document_robot_start', 'robot_id', 'start_ns'),
-        COUNTED)
-    id: Mapped[int] = _id()
+        Index('ix_document_robot_start', 'robot_id', 'start_ns'), COUNTED)
+    id: Mapped[int] = new_id()
     kind: Mapped[str]
     ref_id: Mapped[int]
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
@@ -335,8 +288,7 @@ class EmbeddingRow(Base):
     """The vector of a document, float32 little-endian, by the model that made it."""
 
     __tablename__ = 'embedding'
-    document_id: Mapped[int] = mapped_column(
-        ForeignKey('document.id', ondelete='CASCADE'), primary_key=True)
+    document_id: Mapped[int] = mapped_column(part_of('document'), primary_key=True)
     model: Mapped[str] = mapped_column(primary_key=True)
     vector: Mapped[bytes] = mapped_column(sa.LargeBinary)
 
@@ -346,7 +298,7 @@ class ModelCallRow(Base):
 
     __tablename__ = 'model_call'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     purpose: Mapped[str]
     model: Mapped[str]
     stamp_ns: Mapped[int] = mapped_column(index=True)
@@ -364,7 +316,7 @@ class QueryRow(Base):
 
     __tablename__ = 'query'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     question: Mapped[str]
     status: Mapped[str]
     stamp_ns: Mapped[int] = mapped_column(index=True)
@@ -386,7 +338,7 @@ class AuditRow(Base):
 
     __tablename__ = 'audit'
     __table_args__ = COUNTED
-    id: Mapped[int] = _id()
+    id: Mapped[int] = new_id()
     stamp_ns: Mapped[int]
     author: Mapped[str]
     reason: Mapped[str]

@@ -14,7 +14,8 @@ from memory_parts import at, report, said
 import pytest
 
 from emv_ros.errors import SchemaError
-from emv_ros.memory import queries, schema
+from emv_ros.memory import queries
+from emv_ros.memory.columns import Base
 from emv_ros.memory.database import DATABASE_FILE, open_engine, sqlite_url
 from emv_ros.memory.migrate import MIGRATIONS, SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
@@ -56,14 +57,14 @@ def test_migrations_make_what_the_models_say(tmp_path: Path) -> None:
             'compare_type': True,
             'include_name': lambda name, kind, _: not (
                 kind == 'table' and str(name).startswith('document_text'))})
-        assert compare_metadata(context, schema.Base.metadata) == []
+        assert compare_metadata(context, Base.metadata) == []
     engine.dispose()
 
 
 def test_every_counted_id_is_never_used_again(tmp_path: Path) -> None:
     with open_in(tmp_path), closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
         made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-    for name, table in schema.Base.metadata.tables.items():
+    for name, table in Base.metadata.tables.items():
         if 'id' in table.columns:
             assert 'AUTOINCREMENT' in made[name], name
 

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from emv_ros.memory.schema import Base
+from emv_ros.memory.columns import Base
 
 connection = context.config.attributes.get('connection')
 if connection is None:
