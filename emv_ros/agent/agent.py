@@ -66,6 +66,8 @@ class Agent:
         if not self._free.acquire(blocking=False):
             return Answer(status=QueryStatus.BUSY, message='another question is being answered')
         began, trace = time.monotonic(), list[dict[str, Any]]()
+        # What is no text at all (half of a pair of code units) cannot be stored.
+        question = replace(question, text=question.text.encode('utf-8', 'replace').decode())
         try:
             answer = self._guarded(question, cancel, on_progress or (lambda _: None), trace)
         finally:

@@ -1,6 +1,8 @@
 """The worked examples that ship: each runs in the console as it stands, and ends as it should."""
 
-from households import Household
+from collections.abc import Iterator
+
+from households import Household, open_memory
 import pytest
 
 from emv_ros.agent.examples import Example, all_examples, choose, kind_of, masked
@@ -9,9 +11,10 @@ from emv_ros.retrieval.similarity import Similarity
 NOW = '2025-05-05 18:00'  # a Monday
 
 
-@pytest.fixture
-def home_life(home: Household) -> Household:
+@pytest.fixture(scope='module')
+def home_life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
     """A memory with something for each example."""
+    home = open_memory(tmp_path_factory.mktemp('home'))
     home.run('SetTable', '2025-04-28 12:00', '2025-04-28 12:10', 'failed')
     home.run('FoldTowel', '2025-04-29 10:00', '2025-04-29 10:05', 'failed')
     home.run('VacuumCarpet', '2025-05-02 10:00', '2025-05-02 10:20', 'aborted')
@@ -31,7 +34,8 @@ def home_life(home: Household) -> Household:
         home.see(when, name, place)
     home.run('Rest', '2024-10-10 10:00', '2024-10-10 11:00')
     home.consolidate()
-    return home
+    yield home
+    home.store.close()
 
 
 @pytest.mark.parametrize('example', all_examples(), ids=lambda example: example.question)

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 _OURS = re.compile(
     r'^(?=\s*(?:(?:note|refused|output|question|question again|tree|now|memory|time asked|system|'
     r'user|assistant)\s*:|but these records|>>>|\.\.\.|```))', re.IGNORECASE | re.MULTILINE)
+_CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f]')
 _BUILT_IN = frozenset(top_names(PRELUDE))
 # Each call into the memory takes few of the interpreter's turns with this process; a loop that
 # goes on calling in spite of errors takes them all, and the session with them.
@@ -165,4 +166,5 @@ class Sandbox:
 
 def plain_output(text: str) -> str:
     """Return printed text that cannot pose as the run's own lines or as marks of a chat."""
-    return _OURS.sub('| ', text.replace('\r', '\n').replace('<|', '‹|'))
+    text = _CONTROLS.sub('', text.replace('\r', '\n').replace('<|', '‹|'))
+    return _OURS.sub('| ', text)
