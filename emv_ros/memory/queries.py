@@ -38,7 +38,8 @@ _WORDS = re.compile(r'\w+')
 _PLURALS = {
     'children': 'child', 'feet': 'foot', 'halves': 'half', 'knives': 'knife', 'leaves': 'leaf',
     'loaves': 'loaf', 'men': 'man', 'mice': 'mouse', 'people': 'person', 'shelves': 'shelf',
-    'shoes': 'shoe', 'teeth': 'tooth', 'toes': 'toe', 'wolves': 'wolf', 'women': 'woman'}
+    'teeth': 'tooth', 'wolves': 'wolf', 'women': 'woman'}
+_OES = ('canoes', 'does', 'goes', 'shoes', 'toes')  # whose singular ends in 'oe'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,22 +310,24 @@ def match_names(asked: str, known: Iterable[str]) -> list[str]:
         return []
     if exact := [name for name in known if squash(name) == key]:
         return exact
-    words = [stem(word) for word in _WORDS.findall(words_of_name(asked))]
+    words = _singulars(asked)
     if not words:
         return []
     return [name for name in known
-            if all(word in {stem(part) for part in _WORDS.findall(words_of_name(name))}
-                   for word in words)]
+            if words <= _singulars(name)]
+
+
+def _singulars(name: str) -> set[str]:
+    return {_PLURALS.get(word) or stem(word) for word in _WORDS.findall(words_of_name(name))}
 
 
 def stem(word: str) -> str:
     """Return a word without the plural's ending."""
     word = word.lower()
-    if word in _PLURALS:
-        return _PLURALS[word]
     if len(word) > 4 and word.endswith('ies'):
         return word[:-3] + 'y'
-    if len(word) > 4 and word.endswith(('ches', 'shes', 'sses', 'xes', 'oes')):
+    if len(word) > 4 and word.endswith(('ches', 'shes', 'sses', 'xes')) or (
+            word.endswith('oes') and word not in _OES):
         return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith('s') and not word.endswith('ss') else word
 

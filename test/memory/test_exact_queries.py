@@ -140,7 +140,7 @@ def test_names_as_people_write_them(asked: str, found: Sequence[str]) -> None:
 
 @pytest.mark.parametrize(('word', 'singular'), [
     ('boxes', 'box'), ('dishes', 'dish'), ('cups', 'cup'), ('gas', 'gas'), ('glass', 'glass'),
-    ('potatoes', 'potato'), ('children', 'child'), ('Keys', 'key')])
+    ('potatoes', 'potato'), ('shoes', 'shoe'), ('Keys', 'key')])
 def test_plurals(word: str, singular: str) -> None:
     assert stem(word) == singular
 
