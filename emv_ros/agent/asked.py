@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from emv_ros.agent.roots import root_of
 from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.queries import stem
 
@@ -20,21 +21,21 @@ completed could count date day days december describe detail detect detected did
 done down during each earlier early either else ended episode episodes evening ever every
 everything exactly fail failed failing fails failure fall february few find first for found friday
 from full gave get getting give given go goal goals going gone got had happen happened happens has
-have having he hello her here hers highlight highlights him his history hour hours how i if in
-instance into is it item its january july june just kind know last lately later latest least left
-like list long made make many march may me memory midnight minute minutes moment monday month
-months more morning most much my name named near need never new next night no none noon not
-nothing november now o'clock object objects october of off often on once one only or order other
-our out over part past people perform performed person place please pm possible previous probably
-put quickly ran recently record recorded remember robot run said same saturday saw say second
-seconds see seen september she short shortly should show since skill so some somebody someone
-something soon spring start started state status still stop stopped succeed succeeded success
-successful summarize summary summer sunday take taken talk task tasks tell telling than that the
-their them then there these they thing things this those through thursday till time times to today
-together told tomorrow tonight took total tried try tuesday two under until up us use used user
-very visible want wanted was we wednesday week weeks well went were what whatever when where which
-while who whole whom whose why will winter with without word words would year years yes yesterday
-yet you your yours
+have having he hello her here hers hey hi highlight highlights him his history hour hours how i if
+in instance into is it item its january july june just kind know last lately later latest least
+left like likes list long made make many march may me memory midnight minute minutes moment monday
+month months more morning most much my name named near need never new next night no none noon not
+nothing november now o'clock object objects october of off often ok okay on once one only or order
+other our out over part past people perform performed person place please pm possible previous
+probably put quickly ran recently record recorded remember robot run said same saturday saw say
+second seconds see seen september she short shortly should show since skill so some somebody
+someone something soon spring start started state status still stop stopped succeed succeeded
+success successful summarize summary summer sunday take taken talk task tasks tell telling than
+thank thanks that the their them then there these they thing things this those through thursday
+till time times to today together told tomorrow tonight took total tried try tuesday two under
+until up us use used user very visible want wanted was we wednesday week weeks well went were what
+whatever when where which while who whole whom whose why will winter with without word words would
+year years yes yesterday yet you your yours
 """.split())  # noqa: SIM905
 _WORD = re.compile(r"[^\W\d_]{2,}(?:'[a-z]+)?")
 _TIME = re.compile(
@@ -57,14 +58,16 @@ def things_in(question: str) -> list[str]:
     """Return the distinct words of the question that name things or deeds, lower case, in order."""
     words = _WORD.findall(words_of_name(question))
     kept = [word.removesuffix("'s") for word in words]
-    return list(dict.fromkeys(word for word in kept if word not in GENERIC))
+    return list(dict.fromkeys(
+        word for word in kept if word not in GENERIC and stem(word) not in GENERIC))
 
 
 def is_mentioned(thing: str, text: str) -> bool:
     """Whether a text holds the word, in singular or plural, as a word or the beginning of one."""
-    root = stem(thing)
+    root = root_of(thing)
     words = _WORD.findall(words_of_name(text))
-    return any(stem(word) == root or (len(root) > 3 and word.startswith(root)) for word in words)
+    return any(root_of(word) == root or (len(root) > 3 and word.startswith(root))
+               for word in words)
 
 
 def missing_things(question: str, text: str) -> list[str]:

@@ -25,6 +25,10 @@ _ZERO = re.compile(r'\b(?:0|zero|no|none|never|not)\b', re.I)
 _LOOSE = re.compile(r'\s+([.,;:!?])')
 _DOUBLED = re.compile(r'[,;:]+(?=[.,;:])')
 _COUNTS = re.compile(r'\bhow (?:many|often)\b|\bnumber of\b', re.I)
+_UNKNOWN = re.compile(
+    r'\b(?:is|are|was|were|has|have)(?: not|n.t)(?: been)? (?:recorded|known|mentioned|stored)\b|'
+    r'\bnot (?:in|part of) (?:the |my )?memory\b|\bI (?:do not|don.t) (?:know|remember)\b|'
+    r'\bmemory (?:does not|doesn.t) (?:tell|say|hold)\b|^\W*no (?:record|information)\b', re.I)
 _OFFSET = re.compile(r'(\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:[+-]\d{2}:\d{2})?')
 ASKED_STATUS = {'failed': r'\bfail', 'aborted': r'\babort', 'canceled': r'\bcancel',
                 'succeeded': r'\bsucce'}
@@ -138,7 +142,10 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
             return accepted  # what was asked for is nowhere: saying no is right
         return Verdict(refused=f'memory does mention {", ".join(recorded)}: look with '
                        f'search({words!r}) before saying no')
-    is_all = len(missing) == len(things_in(grounds.question))
+    things = things_in(grounds.question)
+    if not absent and len(missing) * 2 < len(things):
+        return accepted  # a word or two may be said otherwise where the rest fits
+    is_all = len(missing) == len(things)
     if insists and not (is_all and absent):
         return accepted
     if recorded:
@@ -162,6 +169,11 @@ def _status_missed(text: str, evidence: tuple[EvidenceItem, ...], grounds: Groun
     if len(fitting) == len(runs) or (not fitting and _ZERO.search(text)):
         return ''
     return asked[0]
+
+
+def says_nothing_known(text: str) -> bool:
+    """Whether an answer says that memory does not tell, in words of its own."""
+    return _UNKNOWN.search(text) is not None
 
 
 def tidy(text: str) -> str:

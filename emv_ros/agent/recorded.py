@@ -14,10 +14,11 @@ from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.asked import is_mentioned
 from emv_ros.agent.console.rows import parse_id, span_of
 from emv_ros.agent.console.shown import known_at
+from emv_ros.agent.roots import root_of
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import queries, schema
 from emv_ros.memory.documents import named_values, text_of
-from emv_ros.memory.queries import Window, squash, stem
+from emv_ros.memory.queries import Window, squash
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent, Utterance
 from emv_ros.retrieval.scope import Scope
@@ -134,5 +135,5 @@ def _repeats(heard: str, answer: str) -> bool:
 
 
 def _pattern(word: str) -> str:
-    escaped = stem(word).replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
+    escaped = root_of(word).replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
     return f'%{escaped}%'

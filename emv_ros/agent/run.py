@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from emv_ros.agent.answers import Answer, Progress, QueryStatus
 from emv_ros.agent.asked import things_in
-from emv_ros.agent.checks import Verdict, check_answer
+from emv_ros.agent.checks import Verdict, check_answer, says_nothing_known
 from emv_ros.agent.console.rewrite import has_statements
 from emv_ros.agent.console.sandbox import Output, Sandbox
 from emv_ros.agent.endings import Endings
@@ -184,6 +184,7 @@ class QuestionRun:
         self._report('running', code)
         self._library.ending = None
         self._library.shown.notes.clear()
+        self._library.shown.links.clear()
         output = self._sandbox.run(code)
         self._limits.check()
         text, ending = self._text(output), self._library.ending
@@ -198,8 +199,12 @@ class QuestionRun:
             return self._not_recorded(code, text, ending.text)
         outputs = '\n'.join(without_stamps_of(turn.code, turn.output)
                             for turn in (*self.turns, Turn(code, text)))
-        verdict = check_answer(ending.text, ending.ids, self._endings.grounds(outputs),
-                               insists=self._refusals > 0)
+        if says_nothing_known(ending.text):
+            return self._not_recorded(code, text, ending.text)
+        # What tells which of several like things is meant is no evidence by itself.
+        links = self._library.shown.links if ending.ids else ()
+        verdict = check_answer(ending.text, (*ending.ids, *links),
+                               self._endings.grounds(outputs), insists=self._refusals > 0)
         if verdict.refused:
             return self._refused(code, text, verdict)
         self._tell(code, text)

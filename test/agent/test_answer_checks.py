@@ -14,8 +14,9 @@ from emv_ros.agent.asked import (
     names_a_time,
     things_in,
 )
-from emv_ros.agent.checks import Grounds, check_answer, tidy
+from emv_ros.agent.checks import Grounds, check_answer, says_nothing_known, tidy
 from emv_ros.agent.cited import cited_ids
+from emv_ros.agent.roots import root_of
 from emv_ros.agent.times_told import unknown_times, without_stamps_of
 from emv_ros.timeline import parse_stamp
 
@@ -176,6 +177,31 @@ def test_what_a_question_asks_about() -> None:
     assert not asks_whether_done('Is the door open?') and not asks_whether_done('When did it?')
     assert asks_for_words('What did you say?') and asks_for_words('When did you see the mug?')
     assert not asks_for_words('Is the door open?')
+
+
+@pytest.mark.parametrize(('word', 'root'), [
+    ('watered', 'water'), ('Plants', 'plant'), ('making', 'mak'), ('stopped', 'stop'),
+    ('tried', 'try'), ('dishes', 'dish'), ('fed', 'feed'), ('brought', 'bring'),
+    # Words that only look like forms of others.
+    ('string', 'string'), ('spring', 'spring'), ('speed', 'speed'), ('red', 'red'),
+    ('bed', 'bed'), ('king', 'king'), ('glass', 'glass')])
+def test_roots(word: str, root: str) -> None:
+    assert root_of(word) == root
+    assert is_mentioned(word, f'the {word} there')
+
+
+def test_forms_of_a_word_are_mentioned() -> None:
+    assert is_mentioned('watered', 'WaterPlants succeeded')
+    assert is_mentioned('washing', 'he washed up') and is_mentioned('wash', 'washing')
+    assert not is_mentioned('string', 'StrawberryJam') and not is_mentioned('cat', 'category')
+
+
+@pytest.mark.parametrize(('text', 'unknown'), [
+    ('It is not recorded.', True), ('I do not know.', True), ("I don't remember that.", True),
+    ('No information about it.', True), ('The memory does not tell.', True),
+    ('At 14:00.', False), ('No, never.', False), ('I knew it at 14:00.', False)])
+def test_answers_that_say_that_nothing_is_known(text: str, unknown: bool) -> None:
+    assert says_nothing_known(text) is unknown
 
 
 def test_tidy_bounds_the_length() -> None:

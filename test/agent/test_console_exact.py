@@ -97,6 +97,19 @@ def test_notes_tell_near_names_and_what_is_not_there(week: Household) -> None:
             "nothing is called 'green mug'; these are called 'mug'"]
 
 
+def test_of_like_things_the_one_that_is_described(home: Household) -> None:
+    for minute, instance in ((0, 'mug_1'), (1, 'mug_2'), (2, 'mug_1')):
+        home.see(f'2025-03-04 10:0{minute}', 'mug', 'table', instance=instance)
+    home.run('Serve', '2025-03-04 11:00', '2025-03-04 11:01', narration='brings coffee in mug_2')
+    with home.console(NOW) as console:
+        assert console.value("[r.instance for r in seen('mug')]") == "['mug_1', 'mug_2']"
+        assert console.value("[r.instance for r in seen('mug with coffee')]") == "['mug_2']"
+        assert 'is meant, by s1' in ' '.join(console.library.shown.notes)
+        assert console.library.shown.links == ['s1']
+        assert console.value("len(seen('mug from the moon'))") == '2'
+        assert 'not told: mug_1, mug_2' in console.library.shown.notes[-1]
+
+
 def test_first_and_last_are_right_where_there_are_too_many(home: Household) -> None:
     home.store.add_many(
         Utterance(stamp_ns=home.at(f'2025-03-04 10:{minute:02d}:{second:02d}'), speaker='user',

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+import re
 from typing import Any
 
+from emv_ros.agent.asked import is_mentioned, things_in
 from emv_ros.agent.console.arguments import number, statuses, text_of
 from emv_ros.agent.console.rows import span_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
 from emv_ros.agent.console.windows import Windows
+from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
-from emv_ros.retrieval.similarity import Similarity
+from emv_ros.retrieval.search import Searcher
 from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
 MAX_ROWS = 1000
 BESIDE = 500
+DESCRIBING = 8
+# A record this near to a description is about it, also in other words.
+ABOUT = 0.55
+# Where a name ends and a description begins: 'mug that I drank from'.
+_DESCRIPTION = re.compile(
+    r',| (?:that|which|who|where|from|of|with|I|we|you|he|she|they|used|for)\b')
 MAX_BESIDE = 20
 
 Rows = list[dict[str, Any]]
@@ -32,10 +41,10 @@ Rows = list[dict[str, Any]]
 class ExactRows:
     """Exact rows of one question's window."""
 
-    def __init__(self, store: MemoryStore, similarity: Similarity, windows: Windows,
+    def __init__(self, store: MemoryStore, searcher: Searcher, windows: Windows,
                  shown: Shown) -> None:
         self._store = store
-        self._similarity = similarity
+        self._searcher = searcher
         self._windows = windows
         self._shown = shown
 
@@ -44,7 +53,7 @@ class ExactRows:
         """Return runs of skills, and narrations where only text or time is asked."""
         window = self._windows.narrowed(start, end, when)
         rows = self._runs(window, skill=text_of(skill), status=statuses(status),
-                          goal=text_of(goal), text=text_of(text))
+                          goal=text_of(goal), text=roots_of(text_of(text)))
         if not (skill or status or goal):
             rows += self._annotations(window, text, '')
         if not rows and skill:
@@ -54,7 +63,8 @@ class ExactRows:
     def goals(self, text: Any, status: Any, start: Any, end: Any, when: Any, limit: Any) -> Rows:
         """Return what was done at the top: runs within no goal, and goals that a source named."""
         window = self._windows.narrowed(start, end, when)
-        rows = self._runs(window, status=statuses(status), text=text_of(text), top_only=True)
+        rows = self._runs(window, status=statuses(status), text=roots_of(text_of(text)),
+                          top_only=True)
         if not status:
             rows += self._annotations(window, text, 'goal')
         return self._ordered(rows, limit)
@@ -75,7 +85,7 @@ class ExactRows:
         """Return what was said."""
         window = self._windows.narrowed(start, end, when)
         rows = [self._shown.give('utterance', words) for words in self._both_ends(
-            lambda page: queries.utterances(self._store, window, text=text_of(text),
+            lambda page: queries.utterances(self._store, window, text=roots_of(text_of(text)),
                                             speaker=text_of(speaker), page=page))]
         if not rows and speaker:
             self._note_names('speakers', text_of(speaker))
@@ -87,15 +97,36 @@ class ExactRows:
         window = self._windows.narrowed(start, end, when)
         asked = text_of(name)
         rows: Rows = []
-        for wanted in _shorter_names(asked):
+        for wanted in _shorter_names(_DESCRIPTION.split(asked)[0]):
             rows = self._seen(window, wanted, text_of(instance))
             if rows:
                 if wanted != asked:
                     self._shown.note(f'nothing is called {asked!r}; these are called {wanted!r}')
+                    rows = self._one_of(rows, wanted, asked)
                 break
         if not rows and asked:
             self._note_names('objects', asked)
         return self._ordered(rows, limit)
+
+    def _one_of(self, rows: Rows, name: str, described: str) -> Rows:
+        """Of several like things keep the one that a record about the description names."""
+        instances = {row['instance'] for row in rows if row['instance']}
+        if len(instances) < 2:
+            return rows
+        described_by = [thing for thing in things_in(described) if not is_mentioned(thing, name)]
+        for hit in self._searcher.search(described, self._windows.whole, k=DESCRIBING).hits:
+            named = [instance for instance in instances if _holds(hit.text, instance)]
+            is_about = (hit.similarity or 0) >= ABOUT or any(
+                is_mentioned(thing, hit.text) for thing in described_by)
+            if len(named) == 1 and is_about:
+                told = self._shown.give(hit.kind, self._store.get(hit.kind, hit.ref_id))
+                self._shown.links.append(told['id'])
+                self._shown.note(f'of {len(instances)} like things {named[0]!r} is meant, by '
+                                 f'{told["line"]}')
+                return [row for row in rows if row['instance'] == named[0]]
+        self._shown.note(f'which of {len(instances)} like things is meant is not told: '
+                         f'{", ".join(sorted(instances)[:6])}')
+        return rows
 
     def biography(self, entity: Any) -> list[str]:
         """Return the dated record of one thing, by instance or name, as lines."""
@@ -145,8 +176,8 @@ class ExactRows:
 
     def _annotations(self, window: Window, text: Any, kind: str) -> Rows:
         return [self._shown.give('annotation', item) for item in self._both_ends(
-            lambda page: queries.annotations(self._store, window, kind=kind, text=text_of(text),
-                                             page=page))]
+            lambda page: queries.annotations(self._store, window, kind=kind,
+                                             text=roots_of(text_of(text)), page=page))]
 
     def _seen(self, window: Window, name: str, instance: str) -> Rows:
         rows = [self._shown.give('scene', scene, fields, span) for scene, span, fields in
@@ -180,9 +211,14 @@ class ExactRows:
     def _note_names(self, kind: str, asked: str) -> None:
         whole = self._windows.whole
         known = queries.known_names(self._store, whole.robots, whole.before_ns)[kind]
-        near = ', '.join(known[index] for index, _ in self._similarity.best(asked, known, k=6))
+        best = self._searcher.similarity.best(asked, known, k=6)
+        near = ', '.join(known[index] for index, _ in best)
         self._shown.note(f'no {kind} are called {asked!r}'
                          + (f'; the nearest are: {near}' if near else ''))
+
+
+def _holds(text: str, name: str) -> bool:
+    return re.search(rf'(?<!\w){re.escape(name)}(?!\w)', text) is not None
 
 
 def _halves(found: list[Any]) -> list[Any]:

@@ -59,7 +59,7 @@ class Library:
         self._calls_left = max_calls
         self._question = question
         self._why_stopped = why_stopped
-        self.exact = ExactRows(store, searcher.similarity, self._windows, self.shown)
+        self.exact = ExactRows(store, searcher, self._windows, self.shown)
         self.tree = TreeCalls(state, searcher.similarity, self._windows, self.shown)
 
     def functions(self) -> dict[str, Callable[..., Any]]:

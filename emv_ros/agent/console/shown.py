@@ -30,6 +30,7 @@ class Shown:
         self.items: dict[str, EvidenceItem] = {}
         self.records: dict[str, Any] = {}
         self.notes: list[str] = []
+        self.links: list[str] = []  # ids that tell which of several like things is meant
         self.found = 0  # rows handed out, other than nodes
         self.store = store
         self.zone = zone
