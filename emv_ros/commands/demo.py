@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
     return 0
 
 
-def _client_type() -> type[DemoClient]:
+def _client_type() -> Any:
     try:
         from emv_ros.nodes.demo_client import DemoClient
     except ImportError as error:
@@ -106,7 +106,7 @@ def _model(context: Context) -> str:
             tell(f'The language model cannot be had ({error}).')
     reason = ModelClient(settings).why_unavailable()
     if reason:
-        tell(f'Without a language model: {reason}. Questions come back with the best evidence only.')
+        tell(f'Without a language model: {reason}. Questions bring the best evidence only.')
         return 'none'
     return settings.model
 
@@ -157,7 +157,7 @@ def _replay(processes: Processes, folder: Path, seconds: int) -> None:
 
     def is_stored() -> bool:
         counts.update(_counts(folder))
-        return counts['skill_report'] >= reports and counts['utterance'] >= words
+        return bool(counts['skill_report'] >= reports and counts['utterance'] >= words)
 
     _wait(is_stored, processes.check, STORED_LIMIT_S,
           lambda: f'{reports} status reports and {words} utterances were sent, but '
@@ -228,7 +228,8 @@ def _show(store: Any) -> None:
     for path in dict.fromkeys(item.image_path for item in items if item.image_path):
         write(f'   picture   {path}')
     write(f'   status    {query.status}, {query.rounds} rounds, {query.prompt_tokens} + '
-          f'{query.completion_tokens} tokens, {query.duration_s:.1f} s, {query.model or "no model"}')
+          f'{query.completion_tokens} tokens, {query.duration_s:.1f} s, '
+          f'{query.model or "no model"}')
 
 
 def _evidence(store: Any, ids: tuple[str, ...]) -> list[Any]:

@@ -1,6 +1,7 @@
 """The processes of the demonstration: started together, watched, and ended together.
 
-Each writes to a log file of its own; where one ends by itself, the error names it with the end of its log.
+Each writes to a log file of its own; where one ends by itself, the error names it with the end of
+its log.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class ProcessError(EmvError):
 
 
 class Processes:
-    """Python modules that run as processes; a context manager that leaves none behind."""
+    """Modules whose `main` runs as a process; a context manager that leaves none behind."""
 
     def __init__(self, logs: Path, environment: Mapping[str, str]) -> None:
         self._logs = logs
@@ -41,19 +42,19 @@ class Processes:
         self.stop()
 
     def start(self, name: str, module: str, arguments: Sequence[str]) -> None:
-        """Start `python -m module` under a name."""
+        """Start the `main` of a module under a name."""
         log = self._files.enter_context((self._logs / f'{name}.log').open('wb'))
         self._running[name] = subprocess.Popen(
-            [sys.executable, '-m', module, *arguments], env=self._environment,
+            self._command(module, arguments), env=self._environment,
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
     def run(self, name: str, module: str, arguments: Sequence[str], limit_s: float) -> str:
-        """Run `python -m module` to its end and return what it printed to stdout."""
+        """Run the `main` of a module to its end and return what it printed to stdout."""
         path = self._logs / f'{name}.log'
         with path.open('wb') as log:
             try:
                 done = subprocess.run(
-                    [sys.executable, '-m', module, *arguments], env=self._environment,
+                    self._command(module, arguments), env=self._environment,
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, timeout=limit_s,
                     check=False)
             except subprocess.TimeoutExpired as error:
@@ -84,6 +85,11 @@ class Processes:
         self._running.clear()
         self._files.close()
         return statuses
+
+    @staticmethod
+    def _command(module: str, arguments: Sequence[str]) -> list[str]:
+        code = f'from {module} import main; raise SystemExit(main())'
+        return [sys.executable, '-c', code, *arguments]
 
     def _tail(self, name: str) -> str:
         try:
