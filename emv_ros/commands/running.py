@@ -37,9 +37,14 @@ def run(args: argparse.Namespace, context: Context) -> int:
     settings = replace(settings, memory=replace(settings.memory, folder=folder))
     further = [word for word in args.ros_args if word != '--']
     try:
-        return int(main([*parameters(settings), *further]))
+        return int(main([*_file(args.config), *parameters(settings), *further]))
     except RCLError as error:  # an argument that ROS cannot read, or a broken middleware
         raise EmvError(f'ROS 2: {error}') from error
+
+
+def _file(config: Any) -> list[str]:
+    """Return ROS arguments for a parameter file: what it says of single nodes counts too."""
+    return ['--ros-args', '--params-file', str(config), '--'] if config else []
 
 
 def parameters(settings: Settings) -> list[str]:
