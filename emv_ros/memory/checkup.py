@@ -54,13 +54,19 @@ def check_folder(folder: Path, free_bytes_wanted: int = 100_000_000) -> Iterator
 def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
     """Check the file and, as far as it can be read, what stands in it."""
     try:
-        with closing(sqlite3.connect(f'{file.resolve().as_uri()}?mode=ro', uri=True,
-                                     timeout=BUSY_S)) as connection:
+        with closing(sqlite3.connect(_uri(file), uri=True, timeout=BUSY_S)) as connection:
             yield from _checked(connection, pictures)
     except sqlite3.Error as error:
         yield Finding(
             'database', 'wrong', f'{file} cannot be read: {error}',
             f'keep a copy, then try: sqlite3 {file} ".recover" | sqlite3 memory-recovered.db')
+
+
+def _uri(file: Path) -> str:
+    """Return the URI that reads the file; where no log can be made beside it, as it is."""
+    uri = f'{file.resolve().as_uri()}?mode=ro'
+    has_log = file.with_name(f'{file.name}-wal').exists()
+    return uri if has_log or os.access(file.parent, os.W_OK) else f'{uri}&immutable=1'
 
 
 def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:

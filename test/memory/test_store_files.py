@@ -23,7 +23,9 @@ from emv_ros.errors import (
     TimeExpressionError,
 )
 from emv_ros.memory import queries
+from emv_ros.memory.checkup import check_database
 from emv_ros.memory.database import DATABASE_FILE, sqlite_url
+from emv_ros.memory.pictures import PictureFolder
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import MemorySettings
 
@@ -190,6 +192,8 @@ def read(folder: Path, tell: SimpleQueue[str]) -> None:
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     try:
+        tell.put(' '.join(finding.state for finding in check_database(
+            folder / DATABASE_FILE, PictureFolder(folder / 'pictures'))))
         with open_in(folder) as memory:
             tell.put(f'{memory.is_read_only} {len(queries.utterances(memory))}')
             memory.add(said(0, ''))
@@ -228,7 +232,8 @@ class TestReadOnly:
     def test_a_closed_memory_is_read(self, folder: Path) -> None:
         before = sorted(folder.iterdir())
         folder.chmod(0o555)
-        said_first, said_then = read_as_nobody(folder)
+        checked, said_first, said_then = read_as_nobody(folder)
+        assert checked == 'ok ok ok ok'
         assert said_first == 'True 3'
         assert said_then.startswith('StoreReadOnlyError')
         assert str(folder / DATABASE_FILE) in said_then
@@ -239,13 +244,14 @@ class TestReadOnly:
             memory.add(said(9, 'new'))
             for file in folder.iterdir():
                 file.chmod(0o644)
-            assert read_as_nobody(folder)[0] == 'True 4'
+            assert read_as_nobody(folder)[:2] == ['ok ok ok ok', 'True 4']
 
     def test_an_older_schema_cannot_come_along(self, folder: Path) -> None:
         with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection:
             connection.execute("UPDATE alembic_version SET version_num = '0001'")
             connection.commit()
-        told, = read_as_nobody(folder)
+        checked, told = read_as_nobody(folder)
+        assert checked == 'ok note ok ok'
         assert told.startswith('SchemaError')
         assert 'has schema 0001' in told
         assert 'cannot be written' in told
