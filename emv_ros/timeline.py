@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 import os
 from pathlib import Path
 import re
+from time import localtime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from emv_ros.errors import TimeExpressionError
@@ -78,16 +79,16 @@ def parse_zone(name: str) -> tzinfo:
 
 
 def system_zone() -> str:
-    """Return the name of this computer's zone, as $TZ or the system says; 'UTC' where neither."""
+    """Return the name of this computer's zone, its present offset where it has none."""
     named = os.environ.get('TZ', '').removeprefix(':')
     _, _, linked = str(LOCAL_ZONE_FILE.resolve()).partition('/zoneinfo/')
     for name in (named, linked.removeprefix('posix/')):
         try:
-            if name:
-                return zone_name(parse_zone(name))
+            if name and not _OFFSET.match(name):  # there 'UTC+3' is west of Greenwich
+                return 'UTC' if name == 'Etc/UTC' else zone_name(parse_zone(name))
         except TimeExpressionError:
             continue  # a rule or a file of its own, without a name that others know
-    return 'UTC'
+    return zone_name(timezone(timedelta(seconds=localtime().tm_gmtoff)))
 
 
 def zone_name(zone: tzinfo) -> str:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+import time
 from zoneinfo import ZoneInfo
 
 from hypothesis import given, strategies as st
@@ -154,9 +155,12 @@ class TestZones:
         link.symlink_to('/usr/share/zoneinfo/Europe/Berlin')
         monkeypatch.setattr(timeline, 'LOCAL_ZONE_FILE', link)
         assert system_zone() == 'Europe/Berlin'
-        monkeypatch.delenv('TZ')
         monkeypatch.setattr(timeline, 'LOCAL_ZONE_FILE', tmp_path / 'nothing')
-        assert system_zone() == 'UTC'
+        monkeypatch.setenv('TZ', 'UTC+3')  # of POSIX: three hours west
+        time.tzset()
+        assert system_zone() == 'UTC-03:00'
+        monkeypatch.delenv('TZ')
+        time.tzset()
 
 
 class TestDays:

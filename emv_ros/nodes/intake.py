@@ -15,11 +15,10 @@ from emv_ros.errors import EmvError, RecordError, StoreError
 from emv_ros.ingest.clocks import SessionTracker
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
-from emv_ros.nodes.clocks import system_zone
 from emv_ros.nodes.survey import Survey
 from emv_ros.records import ImageRecord, Record
 from emv_ros.settings import Settings
-from emv_ros.timeline import SECOND_NS
+from emv_ros.timeline import SECOND_NS, system_zone
 
 log = logging.getLogger(__name__)
 

@@ -277,7 +277,7 @@ def test_joints_of_two_publishers_that_are_odd(folder, robot):
 
 
 def test_the_zone_of_the_machine(monkeypatch):
-    from emv_ros.nodes.clocks import system_zone
+    from emv_ros.timeline import system_zone
 
     monkeypatch.setenv('TZ', ':Pacific/Auckland')
     assert system_zone() == 'Pacific/Auckland'
