@@ -142,7 +142,7 @@ def _parameters(folder: Path, model: str) -> list[str]:
         arguments += ['-p', f'{name}:={value}']
     # The bridge listens to a microphone of its own; speech_ingest stores what it hears, too.
     return [*arguments, '-p', 'speech_ingest:topics:=[/speech, /asr, /microphone]',
-            '-p', 'speech_bridge:topics:=[/microphone]']
+            '-p', 'speech_bridge:topics:=[/microphone]', '-p', 'speech_bridge:wake_words:=[robot]']
 
 
 def _replay(processes: Processes, folder: Path, seconds: int) -> None:

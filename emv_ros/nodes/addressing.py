@@ -10,6 +10,9 @@ QUESTION_WORDS = frozenset((
     'who', 'whom', 'whose', 'what', 'when', 'where', 'why', 'which', 'how', 'did', 'do', 'does',
     'was', 'were', 'is', 'are', 'has', 'have', 'had'))
 
+# Recognisers give no commas: 'hey robot did you' asks, too.
+_GREETING = re.compile(
+    r'^\W*(?:(?:hey|hi|ok|okay|hello|please|so|and|well|robot|now|tell me)\W+)*', re.IGNORECASE)
 _EDGE = ' \t\n,.;:!?-–—'
 
 
@@ -22,7 +25,8 @@ def question_in(text: str, wake_words: Sequence[str] = ()) -> str | None:
     text = text.strip()
     if wake_words:
         return _after_wake_word(text, wake_words)
-    first = re.match(r"[\w']+", text)
+    rest = _GREETING.sub("", text, count=1)
+    first = re.match(r"[\w']+", rest)
     if text.endswith('?') and first or first and first[0].casefold() in QUESTION_WORDS:
         return text
     return None

@@ -12,7 +12,7 @@ from typing import Any
 
 import rclpy
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -86,4 +86,8 @@ class DemoClient:
             self._check()
             if time.monotonic() > ends:
                 raise EmvError(f'waited {limit_s:.0f} s for {what} in vain')
-            self._executor.spin_once(timeout_sec=POLL_S)
+            try:
+                self._executor.spin_once(timeout_sec=POLL_S)
+            except ExternalShutdownException as error:
+                raise KeyboardInterrupt from error  # a signal came: rclpy took it
+
