@@ -25,7 +25,7 @@ def question_in(text: str, wake_words: Sequence[str] = ()) -> str | None:
     text = text.strip()
     if wake_words:
         return _after_wake_word(text, wake_words)
-    rest = _GREETING.sub("", text, count=1)
+    rest = _GREETING.sub('', text, count=1)
     first = re.match(r"[\w']+", rest)
     if text.endswith('?') and first or first and first[0].casefold() in QUESTION_WORDS:
         return text
