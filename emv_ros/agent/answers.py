@@ -35,7 +35,6 @@ class Question:
     max_rounds: int = 0
     max_tokens: int = 0
     time_limit_s: float = 0.0
-    conversation: str = ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,8 @@ def test_a_question_without_a_time_is_asked_now():
 
 
 @pytest.mark.parametrize('change', [
-    {'question': ' '}, {'time_limit_s': -1.0}, {'time_limit_s': math.nan}])
+    {'question': ' '}, {'time_limit_s': -1.0}, {'time_limit_s': math.nan},
+    {'session_id': 'yesterday'}])
 def test_a_request_that_makes_no_sense(change):
     request = srv.QueryEpisodicMemory.Request(**{'question': 'When?', **change})
     with pytest.raises(RecordError):
