@@ -83,6 +83,16 @@ class Robot:
         self.node.create_subscription(kind, topic, heard.append, qos())
         return heard
 
+    def look_up(self, kind: type, service: str, **fields: Any) -> Any:
+        """Call a service that changes nothing; DDS may lose a response to a client just found."""
+        for _ in range(3):
+            try:
+                return self.call(kind, service, LIMIT_S / 4, **fields)
+            except AssertionError as error:
+                if 'a response' not in str(error):
+                    raise
+        return self.call(kind, service, **fields)
+
     def call(self, kind: type, service: str, limit_s: float = LIMIT_S, **fields: Any) -> Any:
         """Call a service and return its response."""
         client = self.node.create_client(kind, service)

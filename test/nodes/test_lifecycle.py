@@ -77,7 +77,7 @@ def test_transitions(start, robot):
     start('skill_ingest', autostart=False)
 
     def state():
-        return robot.call(GetState, 'skill_ingest/get_state').current_state.id
+        return robot.look_up(GetState, 'skill_ingest/get_state').current_state.id
 
     def change(transition):
         request = Transition(id=transition)
