@@ -72,6 +72,8 @@ class TreeSettings:
     attempts: int = setting(3, 'tries for a valid grouping before the plain summary', 1, 10)
     call_budget: int = setting(40, 'model calls that one consolidation may make', 0)
     use_model: bool = setting(True, 'summaries by the model; False: by calendar and template')
+    model_groups: bool = setting(
+        False, 'episodes are grouped by the model, too, which takes a strong one; False: by pauses')
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from datetime import tzinfo
 
 from emv_ros.memory.schema import NodeRow
 from emv_ros.settings import TreeSettings
-from emv_ros.timeline import SECOND_NS, to_datetime
-from emv_ros.tree.levels import DAY
+from emv_ros.timeline import SECOND_NS
+from emv_ros.tree.lines import facts_of, numbered_lines
+from emv_ros.tree.replies import Group
 from emv_ros.tree.summaries import SummaryWriter, Written
 
 
@@ -21,13 +22,6 @@ class Part:
     made_by: str = 'calendar'
     summary: str = ''
     written: Written | None = None
-
-
-def line_of(node: NodeRow, zone: tzinfo) -> str:
-    """Return a node as a line of a prompt: its local time and text."""
-    start = to_datetime(node.start_ns, zone)
-    when = f'{start:%Y-%m-%d}' if node.level >= DAY else f'{start:%H:%M}'
-    return f'{when} {node.summary}'
 
 
 def by_pauses(nodes: Sequence[NodeRow], settings: TreeSettings) -> list[tuple[NodeRow, ...]]:
@@ -75,22 +69,23 @@ def partition(nodes: Sequence[NodeRow], modelled: int, writer: SummaryWriter, zo
             parts.append(Part(tuple(batch), 'model'))
             at += 1
             break
-        written = writer.group([line_of(node, zone) for node in batch],
-                               ranges_of(by_pauses(batch, settings)))
+        written = writer.group(numbered_lines(batch, zone), ranges_of(by_pauses(batch, settings)),
+                               [facts_of(node, zone) for node in batch])
         if written is None:
             if writer.ready and writer.list_size < len(batch):
                 continue  # it took too long: a shorter list
             break
-        if written.made_by == 'rule':
-            parts.extend(Part(part, 'rule', written=written) for part in by_pauses(batch, settings))
-            at += len(batch)
-            continue
         groups = list(written.groups)
         if at + len(batch) < modelled and len(groups) > 1:
             groups.pop()
-        parts.extend(Part(tuple(batch[group.first - 1:group.last]),
-                          'model' if group.summary or group.first == group.last else 'rule',
-                          group.summary, written) for group in groups)
+        parts.extend(Part(tuple(batch[group.first - 1:group.last]), _maker(group), group.summary,
+                          written) for group in groups)
         at += groups[-1].last
     parts.extend(Part(part) for part in by_pauses(nodes[at:], settings))
     return parts
+
+
+def _maker(group: Group) -> str:
+    if group.summary or group.first == group.last:
+        return 'model'
+    return 'rule' if group.was_asked else 'calendar'

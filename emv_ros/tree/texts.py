@@ -20,6 +20,8 @@ MAX_QUOTES = 6
 MAX_HEADLINE_CHARS = 90
 MAX_QUOTE_CHARS = 160
 SHORTEST_TOLD_NS = 50_000_000
+# How the text of a scene begins.
+SAW = 'saw '
 _SILENT_NAMES = {
     'frame', 'agent', 'hostname', 'host', 'dataset', 'provider', 'clocktype', 'uuid', 'guid',
     'robot', 'namespace', 'gazetargetname', 'status', 'mode', 'type'}
@@ -112,15 +114,20 @@ def words_of_observation(seen: Observation) -> str:
     return ', '.join(part for part in parts if part)
 
 
+def is_sighting(text: str) -> bool:
+    """Whether a text tells nothing but what a scene showed."""
+    return text.startswith(SAW)
+
+
 def told_by(drafts: Iterable[Draft]) -> tuple[list[str], list[str]]:
-    """Return what was seen, the latest scene first, and what was said, in order of time."""
+    """Return what was seen (changes, then scenes, the latest first) and what was said, in order."""
     records = sorted((record for draft in drafts for record in draft.records),
                      key=lambda record: (record.stamp_ns, record.id or 0))
-    scenes = [f'saw {seen}' for record in records
+    scenes = [f'{SAW}{seen}' for record in records
               if isinstance(record, Scene) and (seen := words_of_scene(record))]
     things = [words_of_observation(record) for record in records if isinstance(record, Observation)]
     words = [words_of_speech(record) for record in records if isinstance(record, Utterance)]
-    return list(dict.fromkeys((*reversed(scenes), *things))), words
+    return list(dict.fromkeys((*things, *reversed(scenes)))), words
 
 
 def event_text(draft: Draft, limit: int) -> str:
@@ -137,9 +144,9 @@ def event_text(draft: Draft, limit: int) -> str:
             parts.append(run.narration)
     elif annotation is not None:
         parts.append(annotation.text)
+    parts.extend(_some(words))
     if seen:
         parts.append(join_within(seen, limit // 2, '; '))
-    parts.extend(_some(words))
     return clip('; '.join(parts), limit)
 
 
@@ -162,9 +169,15 @@ def goal_text(draft: Draft, limit: int) -> str:
         tail.append(join_within(dict.fromkeys((*seen, *more_seen)), limit // 4, '; '))
     ending = clip('; '.join(tail), limit // 2)
     room = max(40, limit - len(head) - len(ending) - 4)
-    parts = join_within(tally((child.name, child.status, headline(child.name, child.summary))
-                              for child in draft.children), room)
+    parts = join_within(tally(
+        (child.name, child.status, headline(child.name, child.summary))
+        for child in without_sightings(draft.children)), room)
     return clip('; '.join(text for text in (f'{head}: {parts}', ending) if text), limit)
+
+
+def without_sightings(drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """Return the drafts that tell more than what was seen; all where none does."""
+    return [draft for draft in drafts if draft.name or not is_sighting(draft.summary)] or drafts
 
 
 def headline(name: str, summary: str) -> str:

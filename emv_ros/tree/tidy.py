@@ -21,7 +21,8 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS
 from emv_ros.tree.levels import DAY, EPISODE, GOAL, TOP_GROUP
-from emv_ros.tree.partition import Part, evenly, line_of, partition
+from emv_ros.tree.lines import facts_of, plain_lines
+from emv_ros.tree.partition import Part, evenly, partition
 from emv_ros.tree.skeleton import Skeleton
 from emv_ros.tree.summaries import SummaryWriter, Written
 
@@ -111,11 +112,23 @@ class Tidy:
         if EPISODE < node.level <= DAY:
             self._regroup(node)
             fresh = self._stack(node_id) if node.level == DAY else self._split(node)
-        for written_id in (*fresh, node_id):
+        for written_id in (*self._episodes(node_id, *fresh), *fresh, node_id):
             self._write(written_id)
 
+    @property
+    def _has_grouper(self) -> bool:
+        """Whether the model makes the groups, too."""
+        return self.settings.model_groups and self.writer.ready
+
+    def _episodes(self, *holders: int) -> list[int]:
+        """Return the episodes that were made by rule and wait for a model's text."""
+        if self.settings.model_groups:
+            return []  # their groups come with a text
+        return [child.id for holder in holders for child in self._children(holder)
+                if child.level == EPISODE and child.made_by == 'calendar']
+
     def _is_loose(self, child: NodeRow) -> bool:
-        has_model = self.writer.ready
+        has_model = self._has_grouper
         if child.level <= GOAL:
             return child.prompt_version != ALONE['model'] and (
                 has_model or child.prompt_version != ALONE['calendar'])
@@ -141,7 +154,7 @@ class Tidy:
                   for child in run]
         items = [item for piece in pieces for item in piece]
         items.sort(key=lambda node: (node.start_ns, node.end_ns, node.id))
-        modelled = len(items) if self.writer.ready else 0
+        modelled = len(items) if self._has_grouper else 0
         if modelled and self._is_live(holder) and self._is_live(items[-1]):
             modelled = max(0, len(items) - self.settings.fan_out) \
                 if len(items) > self.settings.group_size else 0
@@ -275,7 +288,9 @@ class Tidy:
         if len(children) == 1:  # nothing to summarise: the template has the child's text
             written: Written | None = Written((), 'rule')
         else:
-            written = self.writer.summarise([line_of(child, self.zone) for child in children])
+            written = self.writer.summarise(
+                plain_lines(children, self.zone),
+                [facts_of(child, self.zone) for child in children])
         if written is None:
             return
         with self.store.node_writer() as writer:

@@ -8,7 +8,7 @@ from datetime import tzinfo
 
 from emv_ros.timeline import to_datetime
 from emv_ros.tree.levels import DAY, LEVEL_NAMES
-from emv_ros.tree.texts import clip, join_within, tally
+from emv_ros.tree.texts import clip, is_sighting, join_within, tally
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,8 +23,12 @@ class Item:
 
 
 def group_text(items: Sequence[Item], is_day: bool, zone: tzinfo, limit: int) -> str:
-    """Return what the items were, each name once; a day also says when they were."""
-    told = tally((item.name, item.status, item.headline) for item in items)
+    """Return what the items were, each name once; a day also says when they were.
+
+    What was only seen is left out wherever anything else happened.
+    """
+    telling = [item for item in items if item.name or not is_sighting(item.headline)] or items
+    told = tally((item.name, item.status, item.headline) for item in telling)
     if not is_day or not items:
         return join_within(told, limit)
     start = to_datetime(items[0].start_ns, zone)

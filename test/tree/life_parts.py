@@ -159,11 +159,16 @@ class Scripted:
         self.replies = replies
         self.available = available
         self.asked: list[list[dict[str, Any]]] = []
+        self.fixed: list[list[dict[str, Any]]] = []
+        self.warmth: list[float] = []
 
     def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
                  schema: dict[str, Any] | None = None, deadline_s: float | None = None,
-                 cancel: threading.Event | None = None) -> Said:
+                 cancel: threading.Event | None = None, temperature: float = 0.0,
+                 fixed_messages: int = 0) -> Said:
         assert purpose == 'summary'
+        self.fixed.append(messages[:fixed_messages])
+        self.warmth.append(temperature)
         self.asked.append([dict(message) for message in messages])
         reply = self.replies(messages) if callable(self.replies) else self.replies.pop(0)
         if isinstance(reply, Exception):
@@ -172,6 +177,13 @@ class Scripted:
 
 
 def listed(messages: list[dict[str, Any]]) -> list[str]:
-    """Return the numbered lines of a prompt, without their numbers."""
+    """Return the lines of a prompt without their numbers, or the records of a plain one."""
+    if is_plain(messages):
+        return messages[3]['content'].splitlines()[1:-1]
     return [line.partition('. ')[2] for line in messages[1]['content'].splitlines()
             if line.partition('. ')[0].isdigit()]
+
+
+def is_plain(messages: list[dict[str, Any]]) -> bool:
+    """Whether a prompt asks in plain words for one summary."""
+    return messages[1]['content'].startswith('Records:')

@@ -3,25 +3,47 @@
 from dataclasses import replace
 import json
 
-from life_parts import DAY_S, SETTINGS, UTC, Scripted, at, check_whole, listed, say, shape, told
+from life_parts import (
+    DAY_S,
+    SETTINGS as DEFAULTS,
+    UTC,
+    Scripted,
+    at,
+    check_whole,
+    is_plain,
+    listed,
+    say,
+    see,
+    shape,
+    span,
+    told,
+)
 from sqlalchemy import select
 
 from emv_ros.errors import ModelReplyError, ModelTimeoutError, ModelUnavailableError
 from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.tree.consolidate import consolidate
-from emv_ros.tree.replies import PROMPT_VERSION
+from emv_ros.tree.plain import PLAIN_VERSION, fixed
 from emv_ros.tree.view import TreeView
+
+SETTINGS = replace(DEFAULTS, model_groups=True)
 
 
 def pairs(messages):
-    """Group what is listed by twos, or all as one, in words of the items."""
+    """Group what is listed by twos, or tell of all as one, in words of the items."""
     lines = listed(messages)
-    size = len(lines) if 'exactly one group' in messages[1]['content'] else 2
+    if is_plain(messages):
+        return f'All about {lines[0].split()[-1]}'
+    size = 2
     return json.dumps({'groups': [
         {'first': start + 1, 'last': min(start + size, len(lines)),
          'summary': f'All about {lines[start].split()[-1]}'}
         for start in range(0, len(lines), size)]})
+
+
+def grow(store, records=None, **more):
+    return shape(store, records, settings=SETTINGS, **more)
 
 
 def words(count, day=0, step=10):
@@ -37,7 +59,7 @@ def upper(store):
 
 def test_the_model_groups_and_summarises_up_to_the_root(store):
     model = Scripted(pairs)
-    shape(store, [*words(12), *words(3, day=1)], model=model)
+    grow(store, [*words(12), *words(3, day=1)], model=model)
     check_whole(store)
     assert [made_by for _, made_by, _ in upper(store)] == ['model'] * 9
     assert [(level, text) for level, _, text in upper(store)][:2] == [
@@ -47,11 +69,11 @@ def test_the_model_groups_and_summarises_up_to_the_root(store):
     with store.reading() as session:
         day = session.scalars(select(schema.NodeRow).where(schema.NodeRow.level == 8)).first()
         assert (day.model, day.prompt_version, day.prompt_tokens, day.completion_tokens) == (
-            'scripted', PROMPT_VERSION, 10, 5)
+            'scripted', PLAIN_VERSION, 10, 5)
 
 
 def test_nothing_new_asks_nothing(store):
-    shape(store, words(12), model=Scripted(pairs))
+    grow(store, words(12), model=Scripted(pairs))
     model = Scripted([])
     report = consolidate(store, SETTINGS, model=model)
     assert (report.model_calls, report.summaries, model.asked) == (0, 0, [])
@@ -59,16 +81,16 @@ def test_nothing_new_asks_nothing(store):
 
 def test_long_lists_are_grouped_in_parts_that_carry_the_last_group_over(store):
     model = Scripted(pairs)
-    shape(store, words(60), model=model)
+    grow(store, words(60), model=model)
     groupings = [listed(messages) for messages in model.asked
-                 if 'exactly one' not in messages[1]['content']]
+                 if not is_plain(messages)]
     assert all(len(lines) <= SETTINGS.group_size for lines in groupings)
     assert groupings[1][0] == groupings[0][-2]  # the last pair of the first list is looked at again
     check_whole(store)
 
 
 def test_only_the_right_edge_is_grouped_anew(store):
-    shape(store, words(40), model=Scripted(pairs))
+    grow(store, words(40), model=Scripted(pairs))
     with store.reading() as session:
         before = {row.id: row.summary for row in session.scalars(
             select(schema.NodeRow).where(schema.NodeRow.level == 4))}
@@ -76,7 +98,7 @@ def test_only_the_right_edge_is_grouped_anew(store):
     store.add_many([say(400 + n * 10, f'new{n}') for n in range(3)])
     consolidate(store, SETTINGS, model=model)
     grouped = [listed(messages) for messages in model.asked
-               if 'exactly one' not in messages[1]['content']]
+               if not is_plain(messages)]
     assert [len(lines) for lines in grouped] == [5]  # the last pair and the three new ones
     with store.reading() as session:
         after = {row.id: row.summary for row in session.scalars(
@@ -86,12 +108,12 @@ def test_only_the_right_edge_is_grouped_anew(store):
 
 
 def test_a_late_record_asks_only_for_its_group_and_the_path(store):
-    shape(store, [*words(40, step=60), *words(12, day=1)], model=Scripted(pairs))
+    grow(store, [*words(40, step=60), *words(12, day=1)], model=Scripted(pairs))
     model = Scripted(pairs)
     store.add(say(5 * 60 + 1, 'late'))
     consolidate(store, SETTINGS, model=model)
     grouped = [listed(messages) for messages in model.asked
-               if 'exactly one' not in messages[1]['content']]
+               if not is_plain(messages)]
     assert [len(lines) for lines in grouped] == [3]  # the pair that it fell into, and itself
     assert len(model.asked) <= 5
     check_whole(store)
@@ -111,11 +133,12 @@ def test_errors_go_back_with_the_reply(store):
     assert 'group 2 ends at 13, but the last item is 12' in second[3]['content']
 
 
-def test_after_three_tries_one_plain_summary(store):
+def test_after_three_tries_the_plain_summaries(store):
     model = Scripted(lambda messages: 'I am sorry, I cannot do that.')
     store.add_many(words(12))
     report = consolidate(store, SETTINGS, model=model)
-    assert (report.model_calls, report.fallbacks) == (6, 2)
+    # Two tries for the list; two for each group and for the day: a third said the same again.
+    assert (report.model_calls, report.fallbacks) == (8, 3)
     assert [(level, made_by) for level, made_by, _ in upper(store)] == [
         (4, 'rule'), (8, 'rule'), (4, 'rule')]
     check_whole(store)
@@ -123,20 +146,66 @@ def test_after_three_tries_one_plain_summary(store):
     assert consolidate(store, SETTINGS, model=Scripted([])).model_calls == 0
 
 
-def test_the_last_try_gives_the_groups_and_asks_for_summaries_alone(store):
-    """A model that cannot count to twelve is told where the groups are."""
+def test_the_second_try_gives_the_groups_and_asks_for_summaries_alone(store):
+    """A model that cannot count to twelve is told where the groups are, and then one by one."""
     def weak(messages):
-        task = messages[1]['content'].splitlines()[0]
-        if 'Write a summary for each of these 2 groups' not in task:
-            return pairs(messages) if 'exactly one' in task else '{"groups": []}'
-        assert '{"first": 1, "last": 6}, {"first": 7, "last": 12}' in task
+        if is_plain(messages):
+            return pairs(messages)
+        if len(messages) == 2:
+            return '{"groups": []}'
+        assert 'the reply has no list "groups"' in messages[3]['content']
+        assert '{"first": 1, "last": 6}, {"first": 7, "last": 12}' in messages[3]['content']
         return json.dumps({'groups': [{'first': 1, 'last': 6, 'summary': 'First words.'},
-                                      {'first': 7, 'last': 12, 'summary': 'Last words.'}]})
+                                      {'first': 7, 'last': 12, 'summary': 'Words of Bob.'}]})
     store.add_many(words(12))
-    report = consolidate(store, SETTINGS, model=Scripted(weak))
-    assert (report.model_calls, report.fallbacks) == (4, 0)
+    model = Scripted(weak)
+    report = consolidate(store, SETTINGS, model=model)
+    assert [len(listed(messages)) for messages in model.asked] == [12, 12, 6, 2]
+    assert report.fallbacks == 0
     assert [text for level, _, text in upper(store) if level == 4] == [
-        'First words.', 'Last words.']
+        'First words.', 'All about "w0x6"']
+
+
+def test_a_small_model_writes_of_groups_that_were_made_by_pauses(store):
+    """Each episode has a prompt of its own, whose first messages are always the same."""
+    model = Scripted(pairs)
+    shape(store, [*words(10), say(2000, 'w1'), say(2010, 'w2')], model=model)
+    assert all(is_plain(messages) for messages in model.asked)
+    assert [len(listed(messages)) for messages in model.asked] == [5, 5, 2, 3]
+    assert [text for level, _, text in upper(store) if level == 4] == [
+        'All about "w0x0"', 'All about "w0x5"', 'All about "w1"']
+    assert all(messages == fixed() for messages in model.fixed)
+    assert {made_by for _, made_by, _ in upper(store)} == {'model'}
+    check_whole(store)
+
+
+def test_a_small_model_is_asked_again_for_what_changed_alone(store):
+    shape(store, [*words(10), say(2000, 'w1'), say(2010, 'w2')], model=Scripted(pairs))
+    model = Scripted(pairs)
+    shape(store, [say(2020, 'w3')], model=model)
+    assert [len(listed(messages)) for messages in model.asked] == [3, 3]
+    assert {made_by for _, made_by, _ in upper(store)} == {'model'}
+
+
+def test_prompts_leave_out_sightings_and_lengths_and_mark_what_failed(store):
+    model = Scripted(lambda messages: 'It failed to grasp the mug.')
+    shape(store, [say(0, 'the mug please'), see(2, 'mug', 'table'), see(4, 'table'),
+                  *span('GraspObject', 5, 15, status='failed', parameters={'name': 'red_mug_1'}),
+                  see(8, 'mug')], model=model)
+    assert listed(model.asked[0]) == [
+        '09:00 user said "the mug please"', '09:00 grasp object (red mug) FAILED']
+
+
+def test_a_refused_sentence_is_asked_for_again_with_the_errors(store):
+    replies = ['Alice took the mug.', 'The user asked for the mug.']
+    model = Scripted(lambda messages: replies.pop(0))
+    shape(store, [say(0, 'the mug'), say(5, 'now')], model=model)
+    # A capital at the beginning is no name: the first reply stands.
+    assert [text for _, _, text in upper(store)] == ['Alice took the mug.']
+    replies[:] = ['The mug went to Bob.', 'The user asked for the mug.']
+    shape(store, [say(9, 'again')], model=model)
+    assert 'it says Bob, which none of its records says' in model.asked[-1][-1]['content']
+    assert model.warmth[-1] > model.warmth[0] == 0.0
 
 
 def test_an_invented_name_is_asked_for_again(store):
@@ -144,14 +213,15 @@ def test_an_invented_name_is_asked_for_again(store):
         reply = pairs(messages)
         return reply if len(messages) > 2 else reply.replace('All about', 'Alice met Bob about')
     model = Scripted(inventive)
-    shape(store, words(12), model=model)
+    grow(store, words(12), model=model)
     assert 'says Bob, which none of its items says' in model.asked[1][3]['content']
     assert not any('Bob' in text for _, _, text in upper(store))
 
 
 def test_good_groups_outlive_a_summary_that_cannot_stand(store):
     def inventive(messages):
-        return pairs(messages).replace(json.dumps('All about "w0x2"'), '"Alice met Bob"')
+        return (pairs(messages).replace(json.dumps('All about "w0x2"'), '"Alice met Bob"')
+                .replace('All about "w0x2"', 'Alice met Bob'))
     store.add_many(words(12))
     report = consolidate(store, SETTINGS, model=Scripted(inventive))
     assert report.fallbacks == 1
@@ -163,11 +233,11 @@ def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
     for gone in (None, Scripted([], available=False),
                  Scripted([ModelUnavailableError('no server')]),
                  Scripted(lambda messages: ModelTimeoutError('too slow'))):
-        shape(store, words(12), model=gone)
+        grow(store, words(12), model=gone)
         assert {made_by for _, made_by, _ in upper(store)} == {'calendar'}
         check_whole(store)
     before = told(TreeView(store, Window(), UTC))
-    shape(store, model=Scripted(pairs))
+    grow(store, model=Scripted(pairs))
     assert {made_by for _, made_by, _ in upper(store)} == {'model'}
     assert told(TreeView(store, Window(), UTC)) != before
     check_whole(store)
@@ -175,18 +245,17 @@ def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
 
 def test_a_slow_model_gets_shorter_lists(store):
     def slow(messages):
-        is_list = 'exactly one' not in messages[1]['content']
-        too_long = is_list and len(listed(messages)) > 12
+        too_long = not is_plain(messages) and len(listed(messages)) > 12
         return ModelTimeoutError('too slow') if too_long else pairs(messages)
     model = Scripted(slow)
-    shape(store, words(30), model=model)
+    shape(store, words(30), model=model, settings=replace(SETTINGS, group_size=24))
     assert [len(listed(messages)) for messages in model.asked[:3]] == [24, 12, 12]
     assert {made_by for _, made_by, _ in upper(store)} == {'model'}
 
 
 def test_a_reply_that_the_client_refused_counts_as_a_try(store):
     replies = [ModelReplyError('no JSON')]
-    shape(store, words(12), model=Scripted(
+    grow(store, words(12), model=Scripted(
         lambda messages: replies.pop() if replies else pairs(messages)))
     assert {made_by for _, made_by, _ in upper(store)} == {'model'}
 

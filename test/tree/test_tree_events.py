@@ -44,7 +44,7 @@ def test_what_is_seen_and_said_in_a_run_without_parts_is_in_its_event(store):
                          say(1, 'hello there', 'robot', is_own=True), see(2, 'mug'), see(5, 'mug')])
     assert tree == (8, DAY, [(2, 'Say')])
     assert below_days(store)[0][5] == (
-        'Say succeeded after 10.0 s; saw mug; robot said "hello there"')
+        'Say succeeded after 10.0 s; robot said "hello there"; saw mug')
 
 
 def test_a_run_in_which_things_change_holds_an_event_for_each(store):
