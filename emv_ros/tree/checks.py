@@ -19,8 +19,8 @@ _COMMON = {
     'that', 'then', 'there', 'they', 'this', 'times', 'user', 'what', 'where', 'which', 'while',
     'with'}
 _SMALL = {
-    'an', 'and', 'are', 'as', 'at', 'by', 'can', 'cannot', 'do', 'for', 'he', 'in', 'is', 'it', 'my',
-    'not', 'of', 'on', 'or', 'she', 'so', 'the', 'to', 'was', 'we', 'were', 'you'}
+    'an', 'and', 'are', 'as', 'at', 'by', 'can', 'cannot', 'do', 'for', 'he', 'in', 'is', 'it',
+    'my', 'not', 'of', 'on', 'or', 'she', 'so', 'the', 'to', 'was', 'we', 'were', 'you'}
 # Marks in a line what went wrong and was not made good.
 FAILURES = ('failed', 'aborted', 'canceled')
 _MARKED = re.compile('|'.join(rf'\b{status.upper()}\b' for status in FAILURES))

@@ -19,8 +19,8 @@ from emv_ros.tree.checks import (
 )
 
 PLAIN_VERSION = 'plain-1'
-# Two sentences have about 50 tokens; a model that goes on for ever is stopped.
-PLAIN_TOKENS = 100
+# A sentence has about 25 tokens, that of a full day 100; a model that goes on for ever is stopped.
+PLAIN_TOKENS = 140
 FEWEST_WORDS, WORDS_A_LINE = 25, 8
 
 _SYSTEM = (
