@@ -15,6 +15,8 @@ from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import squash
 
 BEST = 5
+# Fewer letters than these may well end a sentence that says something.
+MIN_ASKED_CHARS = 12
 
 
 def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Window,
@@ -27,8 +29,16 @@ def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Wind
 def without_echo(hits: Sequence[Hit], question: str) -> list[Hit]:
     """Return the hits without the question itself, which a robot may have heard and stored."""
     asked = squash(question)
-    return [hit for hit in hits if hit.kind != 'utterance' or not asked
-            or not squash(hit.text).endswith(asked)]
+    return [hit for hit in hits if hit.kind != 'utterance' or not _is_asked(squash(hit.text), asked)]
+
+
+def _is_asked(heard: str, asked: str) -> bool:
+    """Whether words are the question, perhaps after a speaker's name and "Hey robot".
+
+    "I can see a soy milk" ends with a search for "soy milk" and is its best evidence.
+    """
+    return (len(asked) >= MIN_ASKED_CHARS and heard.endswith(asked)
+            and len(heard) <= 2 * len(asked))
 
 
 def in_words(store: MemoryStore, hits: Sequence[Hit], window: Window,

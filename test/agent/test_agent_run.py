@@ -96,6 +96,19 @@ def test_without_a_model_the_best_evidence(week: Household, reason: str) -> None
     assert 's1' in [item.id for item in answer.evidence]
 
 
+@pytest.mark.parametrize(('asked', 'found'), [
+    ('soy milk', ['u1', 'u2', 'u3']),  # the words of a search end sentences that say something
+    ('Where is the soy milk?', ['u1', 'u3'])])
+def test_a_question_that_was_heard_is_no_evidence_of_itself(
+        home: Household, asked: str, found: list[str]) -> None:
+    home.say('2025-03-05 10:00', 'I can see a soy milk', 'robot')
+    home.say('2025-03-06 10:00', 'Hey robot, where is the soy milk?')
+    home.say('2025-03-06 11:00', 'Please, you who were sent to the kitchen yesterday by me, ask '
+                                 'the cook: where is the soy milk?')
+    answer = home.ask(asked, None)
+    assert sorted(item.id for item in answer.evidence) == found
+
+
 @pytest.mark.parametrize(('failure', 'status'), [
     (ModelTimeoutError('too slow'), QueryStatus.TIMEOUT),
     (ModelCanceledError('given up'), QueryStatus.CANCELED),
