@@ -133,6 +133,8 @@ def bag_files(path: Path) -> Sequence[Path]:
     """Return the storage files of a bag, in order of their names."""
     if path.is_file():
         return [path]
+    if not path.is_dir():
+        raise ImportFileError(f'{path} is neither a file nor a folder')
     files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.is_file())
     if not files and not (path / METADATA).exists():  # its files may be compressed
         raise ImportFileError(f'the folder {path} holds no bag: no .mcap or .db3 file')

@@ -269,6 +269,8 @@ def test_no_file_an_empty_folder_and_a_strange_zone_are_refused(tmp_path):
         imported(tmp_path / 'absent.mcap')
     with pytest.raises(ImportFileError, match='holds no bag'):
         imported(tmp_path)
+    with pytest.raises(ImportFileError, match='/dev/null is neither a file nor a folder'):
+        imported(Path('/dev/null'))
     with pytest.raises(TimeExpressionError, match='Atlantis'):
         imported(recorded(tmp_path / 'a', many()), zone='Europe/Atlantis')
 
