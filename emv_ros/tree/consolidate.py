@@ -15,6 +15,7 @@ import logging
 import threading
 import time
 
+from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings, TreeSettings
@@ -63,14 +64,18 @@ def consolidate(
     Days are those of `zone`, by default the robot's own. `now_ns` is the robot's time: what ended
     less than `goal_gap_s` ago keeps template texts until it has come to rest; without it all is
     at rest. `progress` is told (records done, records in all). Raises StoreBusyError where
-    another consolidator is at work.
+    another consolidator is at work, NotFoundError for a robot that the memory does not know.
     """
+    known = store.robots()
+    if robot and robot not in known:
+        raise NotFoundError(
+            f'this memory knows no robot {robot!r}; it knows: {", ".join(known) or "none"}')
     tree = settings.tree if isinstance(settings, Settings) else settings
     report = ConsolidationReport()
     begun = time.monotonic()
     with holding(store) as lease:
         writer = SummaryWriter(model, tree, cancel, lease.renew)
-        for name in [robot] if robot else store.robots():
+        for name in [robot] if robot else known:
             own_zone = zone if zone is not None else store.zone_of([name])
             one = _Consolidation(store, name, parse_zone(own_zone) if isinstance(own_zone, str)
                                  else own_zone, tree, cancel, progress, lease.renew)

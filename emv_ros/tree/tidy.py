@@ -74,9 +74,10 @@ class Tidy:
 
     def _root_id(self) -> int | None:
         with self.store.reading() as session:
-            robot_id = self.store.robot_id(session, self.robot)
+            robot_ids = self.store.robot_ids(session, [self.robot])
             return session.scalar(select(NodeRow.id).where(
-                NodeRow.robot_id == robot_id, NodeRow.parent_id.is_(None), NodeRow.level >= DAY))
+                NodeRow.robot_id.in_(robot_ids), NodeRow.parent_id.is_(None),
+                NodeRow.level >= DAY))
 
     def _walk(self, wanted: Callable[[NodeRow], bool]) -> Iterator[int]:
         """Yield the nodes that are wanted, below wanted ones, children before their parents."""

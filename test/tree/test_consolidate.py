@@ -22,7 +22,7 @@ from life_parts import (
 import pytest
 from sqlalchemy import select
 
-from emv_ros.errors import StoreBusyError
+from emv_ros.errors import NotFoundError, StoreBusyError
 from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillReport, Status
@@ -30,6 +30,8 @@ from emv_ros.timeline import HOUR_NS
 from emv_ros.tree import consolidate as module
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.lease import KEY, Lease, holding
+from emv_ros.tree.summaries import SummaryWriter
+from emv_ros.tree.tidy import Tidy
 from emv_ros.tree.view import TreeView
 
 
@@ -302,3 +304,17 @@ def test_a_corrected_stamp_leaves_no_node_behind(store):
         row.stamp_ns, row.pending = row.stamp_ns + 12 * HOUR_NS, True
     shape(store)
     check_whole(store)
+
+
+def test_a_robot_that_the_memory_does_not_know_is_refused_and_not_made(store):
+    store.add_many(span('Fetch', 0, 60))
+    known = store.robots()
+    with pytest.raises(NotFoundError, match=f"no robot 'r2d3'; it knows: {known[0]}"):
+        consolidate(store, SETTINGS, robot='r2d3')
+    assert store.robots() == known
+
+
+def test_tidying_needs_no_write_lock_to_find_that_there_is_nothing(store):
+    tidy = Tidy(store, 'r2d3', UTC, SETTINGS, SummaryWriter(None, SETTINGS))
+    tidy.run()
+    assert store.robots() == []
