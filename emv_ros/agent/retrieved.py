@@ -29,7 +29,8 @@ def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Wind
 def without_echo(hits: Sequence[Hit], question: str) -> list[Hit]:
     """Return the hits without the question itself, which a robot may have heard and stored."""
     asked = squash(question)
-    return [hit for hit in hits if hit.kind != 'utterance' or not _is_asked(squash(hit.text), asked)]
+    return [hit for hit in hits
+            if hit.kind != 'utterance' or not _is_asked(squash(hit.text), asked)]
 
 
 def _is_asked(heard: str, asked: str) -> bool:

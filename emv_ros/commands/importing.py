@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 import time
 from typing import TYPE_CHECKING, Any
 
 from emv_ros.commands.context import Context
 from emv_ros.commands.output import Progress, amount, plain, size, tell, write, write_json
-from emv_ros.errors import EmvError, ImportFileError
+from emv_ros.errors import EmvError, ImportFileError, StoreError
 
 if TYPE_CHECKING:
     from emv_ros.ingest.report import ImportReport
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from emv_ros.records import ImageRecord, Record
 
 SHOWN_REFUSALS = 10
+# So long nothing can be written before an import gives up; other writers have had their turn then.
+PATIENCE_S = 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +39,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Import each path; one that fails costs no other."""
+    from emv_ros.ingest.importing import check_path
     from emv_ros.timeline import parse_zone
 
     zone = args.zone or context.settings.memory.time_zone or None
     if zone is not None:
         parse_zone(zone)
     results, failed = [], False
-    with context.open_or_make() as store:
+    store: MemoryStore | None = None
+    with ExitStack() as opened:
         for path in args.paths:
             try:
+                check_path(path)
+                if store is None:  # made only where there is something to read
+                    store = opened.enter_context(context.open_or_make())
                 results.append(_import(path, zone, args, context, store))
             except ImportFileError as error:
                 failed = True
@@ -60,8 +68,6 @@ def _import(path: Path, zone: str | None, args: argparse.Namespace, context: Con
             store: MemoryStore) -> dict[str, Any]:
     from emv_ros.memory.imports import claim, fingerprint, settle
 
-    if not path.is_file() and not path.is_dir():
-        raise ImportFileError(f'there is no file or folder {path}')
     began, robot = time.monotonic(), context.settings.memory.robot
     with Progress(f'{path.name}: reading') as progress:
         sha256 = fingerprint(path, lambda done, total: progress.update(
@@ -88,14 +94,16 @@ def _read(path: Path, zone: str | None, args: argparse.Namespace, context: Conte
 
     memory = context.settings.memory
     writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, memory.queue_size)
-    sink, is_read = _Unhurried(writer, memory.queue_size), False
+    sink, is_read = Unhurried(writer, memory.queue_size), False
     try:
         with Progress(f'{path.name}: importing') as progress:
             report = import_path(path, sink, context.settings.ingest, memory.robot, zone,
                                  args.topics, args.thin, progress.count)
+        sink.drain(0)
         is_read = True
     finally:
-        is_written = writer.close()
+        # Where writing was given up, what waits is tried once more at most.
+        is_written = writer.close(PATIENCE_S if not sink.is_stuck else 1.0)
         # What stored something and broke off stays noted, so that it is not doubled unnoticed.
         if not is_read and not sink.taken:
             settle(store, memory.robot, sha256, 0)
@@ -104,31 +112,48 @@ def _read(path: Path, zone: str | None, args: argparse.Namespace, context: Conte
     return report, dict(writer.refused + writer.dropped)
 
 
-class _Unhurried:
-    """A sink that waits for the writer before its queue is full: a file can wait."""
+class Unhurried:
+    """A sink that waits for the writer before its queue is full: a file can wait.
+
+    Its methods raise StoreError where nothing at all could be written for PATIENCE_S: a full disk.
+    """
 
     def __init__(self, writer: BatchWriter, queue_size: int) -> None:
         self._writer = writer
         self._limit = max(1, queue_size // 2)
         self.taken = 0
+        self.is_stuck = False
 
     def begin_session(
             self, robot: str, start_ns: int, clock_source: str, zone: str, source: str) -> int:
+        """Begin a session after all that is queued."""
         self.taken += 1
+        self.drain(0)
         return self._writer.begin_session(robot, start_ns, clock_source, zone, source)
 
     def add(self, record: Record) -> None:
-        self._wait()
+        """Take a record."""
+        self._make_room()
         self._writer.add(record)
 
     def add_image(self, data: bytes, record: ImageRecord) -> None:
-        self._wait()
+        """Take a picture."""
+        self._make_room()
         self._writer.add_image(data, record)
 
-    def _wait(self) -> None:
+    def drain(self, most: int) -> None:
+        """Wait until at most so many records are queued, as long as some get written."""
+        while (queued := self._writer.queued) > most:
+            if not self._writer.flush(PATIENCE_S) and self._writer.queued >= queued:
+                self.is_stuck = True
+                raise StoreError(
+                    f'{amount(queued)} records could not be written for {PATIENCE_S:.0f} s '
+                    f'({self._writer.last_error or "the disk is too slow"}); those read before '
+                    'them are stored')
+
+    def _make_room(self) -> None:
         self.taken += 1
-        while self._writer.queued >= self._limit:
-            self._writer.flush()
+        self.drain(self._limit - 1)
 
 
 def _told_already(path: Path, earlier: dict[str, Any], store: MemoryStore,

@@ -69,6 +69,9 @@ class BagReader:
 
         has_metadata = (self.path / METADATA).exists()
         sources = [self.path] if self.path.is_file() or has_metadata else self.files
+        if len(sources) > 1:
+            self.notes.append(f'the folder has no {METADATA}: its files '
+                              f'{", ".join(file.name for file in sources)} were read as one bag')
         for source in sources:
             with _Guard():
                 reader = Reader(source)

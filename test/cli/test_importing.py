@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 
+import pytest
+
+from emv_ros.commands import importing
+from emv_ros.errors import StoreError
 from emv_ros.memory.imports import claim
 from emv_ros.memory.store import MemoryStore
+from emv_ros.memory.writer import BatchWriter
+from emv_ros.records import Utterance
 from emv_ros.settings import MemorySettings
 
 
@@ -82,3 +89,31 @@ def test_more_records_than_the_queue_holds_are_all_stored(emv, tmp_path):
     found = emv('--set', 'memory.queue_size=10', '--set', 'memory.batch_size=5', 'import', path)
     assert found.status == 0
     assert emv('stats', '--json').json['records']['joint_sample'] == 600
+
+
+def test_what_can_never_be_written_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(importing, 'PATIENCE_S', 0.5)
+    folder = tmp_path / 'memory'
+    with MemoryStore.open(MemorySettings(busy_timeout_s=0.1), folder) as store:
+        writer = BatchWriter(store, batch_size=5, queue_size=10)
+        sink = importing.Unhurried(writer, 10)
+        other = sqlite3.connect(folder / 'memory.db', isolation_level=None)
+        other.execute('BEGIN IMMEDIATE')
+        with pytest.raises(StoreError, match=r'could not be written for .* s \(.* locked\)'):
+            for number in range(20):
+                sink.add(Utterance(stamp_ns=number, speaker='', text=f'number {number}'))
+        assert sink.is_stuck
+        other.execute('ROLLBACK')
+        monkeypatch.setattr(importing, 'PATIENCE_S', 20.0)
+        sink.drain(0)  # what waited is written as soon as that can be done
+        assert writer.written.total() == sink.taken - 1
+        assert writer.close()
+        other.close()
+
+
+def test_a_wrong_path_makes_no_memory(emv, tmp_path):
+    (tmp_path / 'notes.txt').write_text('hello', 'utf-8')
+    (tmp_path / 'empty').mkdir()
+    found = emv('import', tmp_path / 'absent.jsonl', tmp_path / 'notes.txt', tmp_path / 'empty')
+    assert (found.status, found.err.count('emv import: ')) == (1, 3)
+    assert not (tmp_path / 'memory').exists()

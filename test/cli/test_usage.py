@@ -82,12 +82,12 @@ def test_a_reading_verb_makes_no_memory(emv, tmp_path, words):
     assert not (tmp_path / 'memory').exists()
 
 
-def test_what_is_no_memory(emv, tmp_path):
+def test_what_is_no_memory(emv, experience, tmp_path):
     file = tmp_path / 'file'
     file.write_text('hello', 'utf-8')
     found = emv('events', '--memory', file)
     assert (found.status, 'is a file' in found.err) == (1, True)
-    found = emv('import', file, '--memory', '/proc/nowhere/memory')
+    found = emv('import', experience, '--memory', '/proc/nowhere/memory')
     assert (found.status, '/proc/nowhere/memory' in found.err) == (1, True)
     (tmp_path / 'other').mkdir()
     (tmp_path / 'other' / 'memory.db').write_bytes(b'this is no database' * 100)

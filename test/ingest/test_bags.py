@@ -275,6 +275,21 @@ def test_no_file_an_empty_folder_and_a_strange_zone_are_refused(tmp_path):
         imported(recorded(tmp_path / 'a', many()), zone='Europe/Atlantis')
 
 
+def test_what_else_lies_in_a_folder_is_told(tmp_path):
+    folder = tmp_path / 'recordings'
+    folder.mkdir()
+    for name in ('b', 'a'):
+        file, = recorded(tmp_path / name, many()).glob('*.mcap')
+        shutil.copy(file, folder / f'{name}.mcap')
+    (folder / 'log.jsonl').write_text('{}\n', 'utf-8')
+    (folder / 'notes.txt').write_text('hello', 'utf-8')
+    told = imported(folder)[1].notes
+    assert told[0] == ('the folder has no metadata.yaml: its files a.mcap, b.mcap were read as '
+                       'one bag')
+    assert told[-1].endswith('and not its experience files log.jsonl: name each to read it')
+    assert not imported(tmp_path / 'a')[1].notes
+
+
 def test_topics_limit_the_import_and_a_typo_is_told(tmp_path):
     folder = recorded(tmp_path / 'a', everything())
     _, report = imported(folder, topics=['/task', '/tsak'])
