@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 
-from emv_ros.errors import RecordError
+from emv_ros.errors import RecordError, StoreError
 from emv_ros.ingest.messages import KINDS, Converted, Converter
 from emv_ros.ingest.thinning import Thinning
 from emv_ros.nodes import qos
@@ -22,6 +22,7 @@ from emv_ros.nodes.inputs import TopicInput
 from emv_ros.nodes.intake import Intake
 from emv_ros.nodes.lifecycle import MemoryNode
 from emv_ros.nodes.parameters import declare
+from emv_ros.nodes.places import take_place
 from emv_ros.nodes.status import NodeState, StatusPublisher
 
 LOOK_PERIOD_S = 0.2
@@ -66,6 +67,12 @@ class IngestNode(MemoryNode):
         """Open the memory."""
         is_sim = is_simulated(self)
         self._intake.acquire(self.settings, 'sim' if is_sim else 'wall', self.get_name())
+        try:
+            self._place = take_place(self.settings.folder, self.get_fully_qualified_name(),
+                                     self.settings.memory.robot)
+        except StoreError:
+            self._intake.release()
+            raise
         self._converter = Converter(self.settings.ingest, is_wall=not is_sim)
         self._thinning = Thinning(self.settings.ingest)
 
@@ -96,6 +103,7 @@ class IngestNode(MemoryNode):
 
     def close(self) -> None:
         """Close the memory."""
+        self._place.close()
         self._intake.release()
 
     @guarded

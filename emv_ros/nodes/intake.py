@@ -11,7 +11,7 @@ from dataclasses import replace
 import logging
 import threading
 
-from emv_ros.errors import EmvError, RecordError, StoreError
+from emv_ros.errors import EmvError, RecordError, StoreError, StoreReadOnlyError
 from emv_ros.ingest.clocks import SessionTracker
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
@@ -105,6 +105,11 @@ class Intake:
     def _open(self, settings: Settings, clock_source: str, source: str) -> None:
         memory = settings.memory
         store = MemoryStore.open(memory)
+        if store.is_read_only:
+            store.close()
+            raise StoreReadOnlyError(
+                f'the memory in {settings.folder} cannot be written by this user: nothing would '
+                'be recorded')
         writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, memory.queue_size)
         zone = memory.time_zone or system_zone()
         tolerance_ns = round(settings.ingest.late_tolerance_s * SECOND_NS)

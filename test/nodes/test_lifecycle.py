@@ -19,12 +19,15 @@ from sensor_msgs.msg import Image
 from stand_in import wait_until
 from std_msgs.msg import String
 
+from emv_ros.errors import StoreReadOnlyError
 from emv_ros.memory import queries
 from emv_ros.memory.store import MemoryStore
 from emv_ros.msg import MemoryStatus, SkillEvent, TopicStatus, Utterance
-from emv_ros.settings import MemorySettings
+from emv_ros.nodes.intake import Intake
+from emv_ros.settings import MemorySettings, Settings
 from emv_ros.timeline import SECOND_NS
 
+LIMIT_S = 30.0
 pytestmark = pytest.mark.ros
 ALONE = ('camera_ingest', 'joint_state_ingest', 'speech_ingest', 'skill_ingest', 'pose_ingest',
          'scene_ingest', 'consolidation', 'query', 'speech_bridge')
@@ -104,6 +107,33 @@ def test_a_memory_that_cannot_be_opened_is_told(start, robot, tmp_path):
     assert process.process.wait(20) == 1
     assert str(tmp_path / 'file') in process.output
     start.running.remove(process)
+
+
+def test_a_second_recorder_of_a_name_is_refused(start, robot, tmp_path):
+    robot.statuses.clear()
+    first = start('skill_ingest')
+    wait_until(lambda: 'skill_ingest' in robot.statuses, 'the first')
+    second = start('memory', model__model='none', retrieval__embedder='none')
+    assert second.process.wait(LIMIT_S) == 1
+    assert f"(process {first.process.pid}) records 'robot' into" in second.output
+    start.running.remove(second)
+    # Another robot, another memory, and the place of one that was killed are free.
+    start('skill_ingest', memory__robot='other')
+    start('skill_ingest', folder=tmp_path / 'elsewhere')
+    first.process.kill()
+    first.process.wait(LIMIT_S)
+    start.running.remove(first)
+    third = start('skill_ingest')
+    wait_until(lambda: 'running: ' in third.output, 'the third')
+    assert all(process.process.poll() is None for process in start.running)
+
+
+def test_a_memory_that_cannot_be_written_is_not_recorded_into(monkeypatch, tmp_path):
+    opened(tmp_path).close()
+    monkeypatch.setattr('emv_ros.memory.store.is_read_only', lambda url: True)
+    settings = Settings(memory=MemorySettings(folder=str(tmp_path)))
+    with pytest.raises(StoreReadOnlyError, match='nothing would be recorded'):
+        Intake().acquire(settings, 'wall', 'skill_ingest')
 
 
 def test_a_wrong_parameter_is_told(start):
