@@ -34,7 +34,7 @@ def skill_report_from_ros(message: Any, receipt_ns: int, is_wall: bool = False) 
         stamp_ns, message.skill, STATUSES[number], goal_stack=message.goal_stack,
         parameters=parameters_of(message.parameters), trigger=message.trigger,
         narration=message.narration, source_id=message.id, parent_source_id=message.parent_id,
-        end_ns=end_from_time(message.end, stamp_ns), robot=message.robot,
+        end_ns=end_from_time(message.end, stamp_ns, receipt_ns, is_wall), robot=message.robot,
         stamp_is_receipt=is_receipt)
 
 

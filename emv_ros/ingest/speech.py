@@ -24,7 +24,8 @@ def utterance_from_ros(message: Any, receipt_ns: int, is_wall: bool = False) -> 
         stamp_ns, message.text, message.speaker, is_own=message.is_own, robot=message.robot,
         # 0 is a field that nobody set.
         confidence=confidence_of(message.confidence or None), language=message.language,
-        end_ns=end_from_time(message.end, stamp_ns), stamp_is_receipt=is_receipt)
+        end_ns=end_from_time(message.end, stamp_ns, receipt_ns, is_wall),
+        stamp_is_receipt=is_receipt)
 
 
 def utterance_from_string(

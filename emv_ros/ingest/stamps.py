@@ -48,10 +48,12 @@ def stamp_from_header(message: Any, receipt_ns: int, is_wall: bool = False) -> t
     return stamp_of(stamp.sec, stamp.nanosec, receipt_ns, is_wall)
 
 
-def end_from_time(time: Any, start_ns: int) -> int | None:
+def end_from_time(time: Any, start_ns: int, receipt_ns: int = 0,
+                  is_wall: bool = False) -> int | None:
     """Return the stamp of a builtin_interfaces/Time that ends a span; None where it is zero.
 
-    Raises RecordError where the span would end before it starts.
+    Raises RecordError where the span would end before it starts, or, with `is_wall`, more than a
+    day after the receipt.
     """
     if not time.sec and not time.nanosec:
         return None
@@ -59,4 +61,7 @@ def end_from_time(time: Any, start_ns: int) -> int | None:
     if end_ns < start_ns:
         raise RecordError(
             f'it ends at {format_rfc3339(end_ns)}, before it starts at {format_rfc3339(start_ns)}')
+    if is_wall and end_ns > receipt_ns + MAX_AHEAD_NS:
+        raise RecordError(f'it ends at {format_rfc3339(end_ns)}, more than a day after its receipt '
+                          f'at {format_rfc3339(receipt_ns)}')
     return end_ns

@@ -190,3 +190,11 @@ def test_a_span_that_ends_before_it_starts_is_refused():
     assert end_from_time(time(T0 // SECOND + 2), T0) == T0 + 2 * SECOND
     with pytest.raises(RecordError, match='before it starts'):
         end_from_time(SimpleNamespace(sec=5, nanosec=0), T0)
+
+
+def test_a_span_does_not_reach_years_ahead_on_the_wall_clock():
+    far = SimpleNamespace(sec=2**31 - 1, nanosec=0)
+    assert end_from_time(far, T0, T0) == (2**31 - 1) * SECOND  # simulated or recorded time
+    with pytest.raises(RecordError, match='2038.*more than a day after its receipt'):
+        end_from_time(far, T0, T0, is_wall=True)
+    assert end_from_time(time(T0 // SECOND + 3600), T0, T0, is_wall=True) == T0 + 3600 * SECOND
