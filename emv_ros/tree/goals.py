@@ -5,7 +5,7 @@ goal stack that was going on when it began. Robots report late: a run of which o
 reported also holds what began shortly before that, and a run that ended a moment ago still holds
 a late beginner. Where no run of the goal was reported, a goal is made from its name and spans its
 children. What has no parent belongs to the activity that the source annotated around its start:
-the one that began last.
+the one that began last. Beyond a fixed depth nothing is nested.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from emv_ros.tree.levels import GOAL
 SLACK_NS = 2 * SECOND_NS
 # So many runs of one name are looked at, from the latest backwards, for one that was going on.
 LOOK_BACK = 32
+# The deepest nesting, far beyond that of any robot: a source that goes deeper is broken, and
+# neither what derives the tree nor what reads it may fail over it.
+DEEPEST = 64
 
 
 class Nesting:
@@ -48,6 +51,7 @@ class Nesting:
                         for name, same in self._named.items()}
         for draft in drafts:
             self._place(draft)
+        self._flatten()
 
     def activity_at(self, stamp_ns: int) -> Draft | None:
         """Return the annotated goal that began last among those that go on at the stamp."""
@@ -77,6 +81,17 @@ class Nesting:
             else:
                 self.top.append(draft)
 
+    def _flatten(self) -> None:
+        """Hang what is nested deeper than DEEPEST side by side at that depth."""
+        level = self.top
+        for _ in range(DEEPEST):
+            level = [child for draft in level for child in draft.children]
+        for holder in level:
+            deeper = [draft for draft in holder.walk() if draft is not holder and draft.records]
+            for draft in deeper:
+                draft.parent, draft.children = holder, []
+            holder.children = deeper
+
     def _place(self, draft: Draft) -> None:
         run = draft.run
         assert run is not None
@@ -84,7 +99,7 @@ class Nesting:
         if run.parent_source_id:
             parent = self._by_source.get((draft.session_id, run.parent_source_id))
         if parent is None and run.goal_stack:
-            parent = self._goal(run.goal_stack, draft)
+            parent = self._goal(run.goal_stack[:DEEPEST], draft)
         if parent is not None and parent.is_within(draft):
             parent = None  # a circle of parents
         self.put(draft, parent)

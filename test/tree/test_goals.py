@@ -1,10 +1,16 @@
 """Nesting of goals (L3), on hand-made logs."""
 
-from life_parts import DAY_S, at, below_days, check_whole, goal, say, shape, span
+from life_parts import DAY_S, UTC, at, below_days, check_whole, goal, say, shape, span
+import pytest
+from sqlalchemy import select
 
+from emv_ros.memory import schema
+from emv_ros.memory.queries import Window
 from emv_ros.records import SkillReport, Status
 from emv_ros.timeline import parse_zone
 from emv_ros.tree.levels import name_of, path_named, path_of
+from emv_ros.tree.render import render_tree
+from emv_ros.tree.view import TreeView
 
 DAY = 'day 2024-03-04'
 
@@ -130,3 +136,25 @@ def test_names_of_periods_read_back():
         path = path_of(date(2023, 12, 25) + timedelta(days=offset))
         for length in range(5):
             assert path_named(name_of(path[:length])) == path[:length]
+
+
+DEEP = 1500
+
+
+@pytest.mark.parametrize('reports', [
+    [SkillReport(stamp_ns=at(0), skill='Grasp', status=Status.SUCCEEDED,
+                 goal_stack=tuple(f'goal {part}' for part in range(DEEP)))],
+    [SkillReport(stamp_ns=at(part), skill=f'Go {part}', status=Status.RUNNING,
+                 source_id=f'c{part}', parent_source_id=f'c{part - 1}') for part in range(DEEP)],
+    [SkillReport(stamp_ns=at(part), skill=f'Go {part}', status=Status.RUNNING,
+                 source_id=f'c{part}', parent_source_id=f'c{part + 1}') for part in range(DEEP)],
+], ids=['stack', 'parents first', 'parents last'])
+def test_a_source_that_nests_without_end_loses_nothing_and_stops_nobody(store, reports):
+    shape(store, [*reports, *span('Wave', 90_000, 90_001)])
+    check_whole(store)
+    with store.reading() as session:
+        names = set(session.scalars(select(schema.NodeRow.name)))
+    assert names >= {'Wave', *(report.skill for report in reports)}
+    shown = render_tree(TreeView(store, Window(), UTC), width=10_000)
+    deepest = max(len(line) - len(line.lstrip()) for line in shown.splitlines()) // 2
+    assert 64 <= deepest <= 64 + 6  # levels above the goals: episode, day, root, groups
