@@ -27,7 +27,7 @@ from emv_ros.agent.models.client import ModelClient
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import retrieve
 from emv_ros.agent.run import QuestionRun
-from emv_ros.errors import EmvError
+from emv_ros.errors import EmvError, StoreReadOnlyError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import QueryRecord
@@ -160,6 +160,9 @@ class Agent:
             model=answer.model)
         try:
             return replace(answer, query_id=self._store.log_query(record))
+        except StoreReadOnlyError as error:  # a memory may be asked by who cannot write it
+            log.info('the account of a question was not kept: %s', error)
+            return answer
         except EmvError as error:
             log.error('the account of a question was not kept: %s', error)
             return answer

@@ -2,11 +2,13 @@
 
 import threading
 
+from fake_provider import Behaviour, provider
 from households import Household, ScriptedModel, code, open_memory
 import pytest
 
 from emv_ros.agent.agent import Agent
 from emv_ros.agent.answers import Progress, QueryStatus, Question
+from emv_ros.agent.models.client import ModelClient
 from emv_ros.errors import (
     ConsoleError,
     ModelCanceledError,
@@ -14,7 +16,7 @@ from emv_ros.errors import (
     ModelTimeoutError,
     ModelUnavailableError,
 )
-from emv_ros.settings import AgentSettings, Settings
+from emv_ros.settings import AgentSettings, ModelSettings, Settings
 
 FIRST = code("rows = events(skill='Vacuum')", 'print(rows[0])')
 ANSWER = code("rows = events(skill='Vacuum')", "answer(f'At {times(rows)}.', evidence=rows)")
@@ -317,3 +319,14 @@ def test_questions_in_another_zone_and_window(tmp_path) -> None:  # type: ignore
                       end_ns=home.at('2025-03-06 00:00'))
     assert answer.answer == 'At 2025-03-05 00:30:00 to 00:40:00.'
     home.store.close()
+
+
+def test_a_memory_that_cannot_be_written_answers_all_the_same(
+        week: Household, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(week.store, 'is_read_only', True)
+    with provider(Behaviour(FIRST), Behaviour(ANSWER)) as server:
+        settings = ModelSettings(model='openai/some', api_base=f'{server.address}/v1')
+        answer = week.ask('When did you vacuum?', ModelClient(settings, week.store.log_call))
+    assert (answer.status, answer.query_id) == (QueryStatus.ANSWERED, None)
+    assert answer.answer == 'At 2025-03-05 14:00:00 to 14:30:00.'
+    assert not [record for record in caplog.records if record.levelname == 'ERROR']

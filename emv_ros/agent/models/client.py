@@ -21,7 +21,13 @@ from typing import Any
 
 from emv_ros.agent.models import calls, embedded, failures, weights
 from emv_ros.agent.models.calls import Call, Limits
-from emv_ros.errors import EmvError, ModelError, ModelReplyError, ModelUnavailableError
+from emv_ros.errors import (
+    EmvError,
+    ModelError,
+    ModelReplyError,
+    ModelUnavailableError,
+    StoreReadOnlyError,
+)
 from emv_ros.records import ModelCall
 from emv_ros.settings import ModelSettings
 
@@ -232,6 +238,8 @@ class ModelClient:
             return
         try:
             self._on_call(call)
+        except StoreReadOnlyError as error:
+            logger.info('a call to %s is not recorded: %s', call.model, error)
         except EmvError as error:  # the log of calls must not cost the reply
             logger.error('cannot record a call to %s: %s', call.model, error)
 
