@@ -111,12 +111,13 @@ class TreeView:
         with self.store.reading() as session:
             while waiting and len(found) < limit:
                 found.extend(self._members(session, waiting))
-                waiting = [row.id for row in self._rows_below(session, waiting)]
+                waiting = [row.id for row in self._rows_below(session, waiting)
+                           if self._is_in_window(row)]
             records = self._records(session, found[:limit])
         if not records and node.level == EVENT:
-            records = list(queries.images(self.store, Window(
+            records = [image for image in queries.images(self.store, Window(
                 robots=(node.robot,), start_ns=node.start_ns, end_ns=node.end_ns + 1),
-                page=Page(limit=limit)))
+                page=Page(limit=limit)) if self._is_of_window(image)]
         return sorted(records, key=lambda record: (record.stamp_ns, record.id or 0))
 
     def covering(self, kind: str, ref_id: int) -> Node | None:
@@ -247,7 +248,17 @@ class TreeView:
                 found.extend(record_of(kind, row, robots.get(row.robot_id, '')) for row in rows)
         before_ns = self.window.before_ns
         return [as_of(record, before_ns) if isinstance(record, SkillEvent) else record
-                for record in found if before_ns is None or record.stamp_ns < before_ns]
+                for record in found if self._is_of_window(record)]
+
+    def _is_of_window(self, record: Any) -> bool:
+        """Whether a record is known at the question's time and shares time with the window."""
+        start_ns, ends = record.stamp_ns, (self.window.end_ns, self.window.before_ns)
+        end_ns = getattr(record, 'end_ns', None)
+        if end_ns is None:  # of a run that was never ended: up to the last report about it
+            end_ns = getattr(record, 'last_report_ns', start_ns - 1) + 1
+        first_ns = self.window.start_ns
+        return (all(stamp is None or start_ns < stamp for stamp in ends)
+                and (first_ns is None or end_ns > first_ns or start_ns >= first_ns))
 
     def _said(self, tops: Sequence[Node]) -> str:
         if not tops:

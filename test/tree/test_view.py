@@ -75,6 +75,14 @@ def test_records_of_a_node_and_below(life):
     assert len(view.records(view.root.id, limit=3)) == 3
 
 
+def test_records_are_those_of_the_window_where_a_node_reaches_out_of_it(life):
+    view = the_view(life, start_ns=at(90), end_ns=at(600))
+    assert [record.skill for record in view.records(view.root.id)] == ['Cook', 'Stir']
+    view = the_view(life, start_ns=at(600), end_ns=at(4000))
+    assert [getattr(record, 'skill', 'words') for record in view.records(view.root.id)] == [
+        'Cook', 'words']
+
+
 def test_the_node_that_covers_a_record(life):
     view = the_view(life)
     (run, scene) = view.records(find(view, 'Wake').id)
@@ -92,6 +100,8 @@ def test_an_event_of_pictures_gives_its_pictures(store):
     view = the_view(store)
     event = view.children(view.root.id)[0]
     assert [record.sha256 for record in view.records(event.id)] == list('01234')
+    narrow = the_view(store, start_ns=at(1), end_ns=at(3))
+    assert [record.sha256 for record in narrow.records(event.id)] == list('12')
 
 
 def test_nothing_later_than_the_question_is_seen(life):
