@@ -139,6 +139,19 @@ def test_names_of_the_console_come_back_when_code_took_them(sweep: Household) ->
         assert console.library.ending.ids == ('s1',)
 
 
+@pytest.mark.parametrize('code', [
+    'list = events()', 'sum = total(events())', 'str = isinstance = len = print = 3',
+    'for max in [1]:\n    pass', 'try:\n    1 / 0\nexcept Exception as events:\n    pass',
+    'try:\n    1 / 0\nexcept Exception as sum:\n    pass'])
+def test_names_of_python_come_back_when_code_took_them(sweep: Household, code: str) -> None:
+    with sweep.console(NOW, **LIMITS) as console:
+        console.run(code)
+        assert console.lines('rows = events()\nprint(names(rows), total(rows) == rows[0].duration)'
+                             ) == ['Sweep True']
+        assert console.value('(len(list(memory)), max([1, 2]), str(3), sum([1, 2]))') == (
+            "(1, 2, '3', 3)")
+
+
 @pytest.mark.parametrize(('given', 'ids'), [
     ('rows', ('s1',)), ('rows[0]', ('s1',)), ('[rows, [rows, memory]]', ('s1', 's1', 'root')),
     ('{"a": rows[0]}', ('s1',)), ('None', ()), ('5', ('5',)), ('[True, b"x"]', ('True', "b'x'")),

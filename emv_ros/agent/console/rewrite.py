@@ -65,6 +65,8 @@ def bound_names(code: str) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).partition('.')[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
     return names
 
 

@@ -32,6 +32,12 @@ _BUILT_IN = frozenset(top_names(PRELUDE))
 # goes on calling in spite of errors takes them all, and the session with them.
 TURNS_A_CALL = 10
 MAX_PRINTED = 1_000_000
+# What the prelude and models' code call of Python itself; a name that took it is given back.
+_PYTHONS = frozenset((
+    'bool', 'dict', 'enumerate', 'float', 'getattr', 'hasattr', 'int', 'isinstance', 'len', 'list',
+    'max', 'min', 'print', 'range', 'reversed', 'round', 'set', 'sorted', 'str', 'sum', 'tuple',
+    'type', 'zip'))
+_KEEP = '\n'.join(f'_python_{name} = {name}' for name in sorted(_PYTHONS))
 # Room that a command needs at least.
 PROBE = 'len([0] * 100_000)'
 
@@ -94,7 +100,11 @@ class Sandbox:
             return Output('', str(unread))
         printed = self._monty.CollectString(max_bytes=MAX_PRINTED)
         error = self._feed(source, printed)
-        if _BUILT_IN & bound_names(code):  # give the console's own names back for the next command
+        bound = bound_names(code)
+        if taken := sorted(_PYTHONS & bound):
+            self._feed('\n'.join(f'{name} = _python_{name}' for name in taken),
+                       self._monty.CollectString())
+        if _BUILT_IN & bound:  # give the console's own names back for the next command
             self._feed(PRELUDE, self._monty.CollectString())
         return Output(self._cut(plain_output(printed.output)), error)
 
@@ -133,6 +143,7 @@ class Sandbox:
     def _start(self) -> None:
         self._session = self._pool.checkout(limits=self._limits, os_policy=self._policy)
         self._session.__enter__()
+        self._session.feed_run(_KEEP)
         self._session.feed_run(PRELUDE, inputs=self._values, external_lookup=self._lookup)
 
     def _restart(self) -> None:
