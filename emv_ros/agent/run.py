@@ -101,14 +101,20 @@ class QuestionRun:
 
     def _forced(self, why: str) -> Answer:
         """Ask one last time; else give the best evidence under the status LIMIT."""
+        told = FORCED
+        if not self._library.shown.found and self._library.lookups:
+            # Searches for other words found nothing; memory may hold the very thing all the same.
+            lines = '' if self._is_doubted else self._endings.doubts()
+            if not lines:
+                return self._endings.absent(why)
+            self._is_doubted = True
+            told = f'But these records may tell it:\n{lines}\n{FORCED}'
         if self._library.shown.found:
             try:
-                if done := self._round(told=FORCED):
+                if done := self._round(told=told):
                     return done
             except ModelTimeoutError as error:
                 why = f'{why}; {error}'
-        elif self._library.lookups:
-            return self._endings.absent(why)
         return self._endings.best(QueryStatus.LIMIT, why)
 
     def _check_limits(self) -> None:

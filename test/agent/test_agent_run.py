@@ -79,6 +79,25 @@ def test_an_empty_search_for_what_memory_never_heard_of_ends_early(week: Househo
     assert answer.message == 'nothing recorded mentions zebra, come'
 
 
+def test_searches_for_other_words_deny_nothing_that_memory_mentions(week: Household) -> None:
+    looked = code("events(skill='Hoover')")
+    model = ScriptedModel([looked, looked, ANSWER])
+    answer = week.ask('Did you vacuum?', model)
+    assert (answer.status, answer.rounds) == (QueryStatus.ANSWERED, 3)
+    assert [item.id for item in answer.evidence] == ['s1']
+    assert 'these records may tell it:\ns1 2025-03-05 14:00:00' in model.last_prompt
+    stubborn = week.ask('Did you vacuum?', ScriptedModel([looked]))
+    assert stubborn.status is QueryStatus.LIMIT
+    assert 's1' in [item.id for item in stubborn.evidence]
+
+
+def test_not_recorded_after_an_answer_takes_nothing_back(week: Household) -> None:
+    answer = week.ask('When did you vacuum?', ScriptedModel([code(
+        "rows = events(skill='Vacuum')", 'if rows:\n    answer(rows[0].when, evidence=rows)',
+        "not_recorded('no rows')")]))
+    assert answer.status is QueryStatus.ANSWERED and [item.id for item in answer.evidence] == ['s1']
+
+
 def test_not_recorded_is_doubted_once_where_memory_mentions_the_thing(week: Household) -> None:
     model = ScriptedModel([code("not_recorded('nothing')"), ANSWER])
     answer = week.ask('When did you vacuum?', model)

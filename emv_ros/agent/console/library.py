@@ -118,7 +118,9 @@ class Library:
                              tuple(str(item)[:200] for item in listed[:MAX_IDS]))
 
     def not_recorded(self, reason: Any = '') -> None:
-        """Take the word that memory holds no answer."""
+        """Take the word that memory holds no answer, unless one was given just before."""
+        if self.ending is not None and self.ending.is_answer:
+            return  # `if rows: answer(…)` and then not_recorded(…) without an else
         self.ending = Ending(clean(str(reason)), is_answer=False)
 
 
