@@ -26,7 +26,8 @@ _LOOSE = re.compile(r'\s+([.,;:!?])')
 _DOUBLED = re.compile(r'[,;:]+(?=[.,;:])')
 _COUNTS = re.compile(r'\bhow (?:many|often)\b|\bnumber of\b', re.I)
 _UNKNOWN = re.compile(
-    r'\b(?:is|are|was|were|has|have)(?: not|n.t)(?: been)? (?:recorded|known|mentioned|stored)\b|'
+    r'\b(?:is|are|was|were|has|have)(?: not|n.t)(?: been)? '
+    r'(?:recorded|known|mentioned|stored in (?:the |my )?memory)\b|'
     r'\bnot (?:in|part of) (?:the |my )?memory\b|\bI (?:do not|don.t) (?:know|remember)\b|'
     r'\bmemory (?:does not|doesn.t) (?:tell|say|hold)\b|^\W*no (?:record|information)\b', re.I)
 _OFFSET = re.compile(r'(\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:[+-]\d{2}:\d{2})?')

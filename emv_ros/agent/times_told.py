@@ -16,6 +16,12 @@ from emv_ros.timeline import SECOND_NS
 
 _DATE = re.compile(r'\b\d{4}-\d{2}-\d{2}\b')
 _CLOCK = re.compile(r'(?<![\d:])(\d{1,2}):(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b)?', re.I)
+_MONTHS = ('January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September',
+           'October', 'November', 'December')
+_DAY = re.compile(  # 'June 26th', '26th of June'; 'may' is mostly no month
+    rf'\b(?P<month>{"|".join(_MONTHS)})\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)|'
+    rf'\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month_after>'
+    rf'{"|".join(_MONTHS)})\b')
 # Of more pieces the pairs would be too many.
 MAX_PAIRED = 40
 
@@ -27,6 +33,10 @@ def unknown_times(text: str, evidence: Sequence[EvidenceItem], told: Iterable[st
     for date in _DATE.findall(text):
         if date not in dates:
             return str(date)
+    days = {date[5:] for date in dates} | {_day(match) for match in _DAY.finditer(known)}
+    for match in _DAY.finditer(text):
+        if _day(match) not in days:
+            return str(match[0])
     durations: set[str] | None = None
     for match in _CLOCK.finditer(text):
         clock = _clock(match)
@@ -44,6 +54,13 @@ def without_stamps_of(code: str, output: str) -> str:
         for stamp in {match[0] for match in pattern.finditer(code)}:
             output = output.replace(stamp, '')
     return output
+
+
+def _day(match: re.Match[str]) -> str:
+    """Return '06-26'; which year is meant stays open."""
+    month = match['month'] or match['month_after']
+    day = match['day'] or match['day_before']
+    return f'{_MONTHS.index(month) + 1:02d}-{int(day):02d}'
 
 
 def _clock(match: re.Match[str]) -> str:

@@ -63,6 +63,8 @@ def test_an_answer_that_passes_is_tidied() -> None:
     ('At 4:00 in the afternoon', ['s1'], 'the answer says 4:00'),
     ('On 2025-03-07.', ['s1'], 'the answer says 2025-03-07'),
     ('At 14:00:01.', ['s1'], 'the answer says 14:00:01'),
+    ('On July 3.', ['s1'], 'the answer says July 3,'),
+    ('On the 6th of March 2025.', ['s1'], 'the answer says 6th of March'),
 ])
 def test_refusals(text: str, ids: list[str], told: str) -> None:
     assert told in refusal(text, ids)
@@ -70,7 +72,9 @@ def test_refusals(text: str, ids: list[str], told: str) -> None:
 
 @pytest.mark.parametrize('text', [
     'At 14:00.', 'At 14:00:00 on 2025-03-05.', 'At 2:00 PM.', 'At 2:30 p.m.', 'In all 0:30:00.',
-    'It took 0:30:00, until 14:30.', 'On 2025-03-05.', 'Since 2025-03-01 08:00.', 'Room 101, 3:1'])
+    'It took 0:30:00, until 14:30.', 'On 2025-03-05.', 'Since 2025-03-01 08:00.', 'Room 101, 3:1',
+    'On March 5th, 2025.', 'On 5 March.', 'On the 5th of March at 14:00.', 'In March 2025.',
+    'Since March 1.', 'I may 3 times'])
 def test_times_that_are_borne_out(text: str) -> None:
     assert refusal(text, ['s1']) == ''
 
@@ -199,6 +203,7 @@ def test_forms_of_a_word_are_mentioned() -> None:
 @pytest.mark.parametrize(('text', 'unknown'), [
     ('It is not recorded.', True), ('I do not know.', True), ("I don't remember that.", True),
     ('No information about it.', True), ('The memory does not tell.', True),
+    ('That was not stored in memory.', True), ('It was not stored in the fridge.', False),
     ('At 14:00.', False), ('No, never.', False), ('I knew it at 14:00.', False)])
 def test_answers_that_say_that_nothing_is_known(text: str, unknown: bool) -> None:
     assert says_nothing_known(text) is unknown
