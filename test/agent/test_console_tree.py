@@ -87,6 +87,8 @@ def test_expanding_by_index_slice_and_time(tree: Household) -> None:
         assert console.value("[n.summary for n in memory.expand('2025-03-05 10:10',"
                              " '2025-03-05 10:20')]") == "['fills the kettle']"
         assert console.value("memory.expand('2025-03-07')") == '[]'
+        for words in ('yesterday', 'today', 'this morning', 'last 3 days'):  # seen from now
+            assert console.value(f'memory.expand({words!r})') == '[]'
         assert console.library.shown.notes == ['nothing is recorded in that time']
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from emv_ros.agent.answers import EvidenceItem
@@ -16,6 +17,9 @@ from emv_ros.retrieval.similarity import Similarity
 from emv_ros.timeline import Interval
 
 MAX_RECORDS = 1000
+# Words that count from the time of the question, whatever node they are asked of.
+_FROM_NOW = re.compile(
+    r'\b(?:today|tonight|yesterday|tomorrow|ago|last|past|this|now|since|earlier)\b', re.IGNORECASE)
 Rows = list[dict[str, Any]]
 
 
@@ -62,7 +66,8 @@ class TreeCalls:
         """Return the span of a time; outside the node, '10:10' means that of its last day."""
         node, clock = self._state.view.node(node_id), self._windows.clock
         span = clock.interval_of(value)
-        if span.start_ns > node.end_ns or span.end_ns <= node.start_ns:
+        is_outside = span.start_ns > node.end_ns or span.end_ns <= node.start_ns
+        if is_outside and not (isinstance(value, str) and _FROM_NOW.search(value)):
             inside = clock.seen_from(node.end_ns).interval_of(value)
             if inside.start_ns <= node.end_ns and inside.end_ns > node.start_ns:
                 return inside
