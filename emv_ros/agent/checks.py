@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 import re
 
 from emv_ros.agent.answers import EvidenceItem
-from emv_ros.agent.asked import asks_for_words, missing_things, things_in
+from emv_ros.agent.asked import (
+    asks_for_words,
+    asks_whether_done,
+    missing_things,
+    names_a_time,
+    things_in,
+)
 from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.times_told import unknown_times
 
@@ -29,7 +35,11 @@ _UNKNOWN = re.compile(
     r'\b(?:is|are|was|were|has|have)(?: not|n.t)(?: been)? '
     r'(?:recorded|known|mentioned|stored in (?:the |my )?memory)\b|'
     r'\bnot (?:in|part of) (?:the |my )?memory\b|\bI (?:do not|don.t) (?:know|remember)\b|'
-    r'\bmemory (?:does not|doesn.t) (?:tell|say|hold)\b|^\W*no (?:record|information)\b', re.I)
+    r'\bmemory (?:does not|doesn.t) (?:tell|say|hold)\b|^\W*no (?:record|information)\b|'
+    r'^\W*(?:not (?:recorded|known|found)|unknown)\W*$', re.I)
+# What makes more of a question than whether a thing was done.
+_IN_ORDER = re.compile(r'\b(?:before|after|while|without|only|always|first|twice|again|than|or|not|'
+                       r'more|enough|alone)\b', re.I)
 _OFFSET = re.compile(r'(\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:[+-]\d{2}:\d{2})?')
 ASKED_STATUS = {'failed': r'\bfail', 'aborted': r'\babort', 'canceled': r'\bcancel',
                 'succeeded': r'\bsucce'}
@@ -134,7 +144,10 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
     missing = missing_things(grounds.question, _held(evidence, grounds))
     accepted = Verdict(text, evidence[:MAX_EVIDENCE], len(evidence))
     if not missing:
-        return accepted
+        done = None if insists or not is_negative(text) else _done_in(evidence, grounds)
+        return accepted if done is None else Verdict(
+            refused=f'{done.id} tells that it was done: answer from it, or look further before '
+            'saying no')
     recorded = [thing for thing in missing if grounds.is_recorded(thing)]
     absent = tuple(thing for thing in missing if thing not in recorded)
     words = ' '.join(recorded)
@@ -154,6 +167,17 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
                        f'does: search({words!r})', absent=absent)
     return Verdict(refused=f'nothing recorded mentions {", ".join(absent)}: use rows that are '
                    'about it under another name, or call not_recorded(reason)', absent=absent)
+
+
+def _done_in(evidence: Iterable[EvidenceItem], grounds: Grounds) -> EvidenceItem | None:
+    """Return the successful run that did what was asked for, where only that was asked."""
+    question = grounds.question
+    if (not asks_whether_done(question) or not things_in(question) or names_a_time(question)
+            or _IN_ORDER.search(question)
+            or any(re.search(word, question, re.I) for word in ASKED_STATUS.values())):
+        return None
+    return next((item for item in evidence if grounds.statuses.get(item.id) == 'succeeded'
+                 and not missing_things(question, grounds.text_of(item))), None)
 
 
 def _status_missed(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> str:

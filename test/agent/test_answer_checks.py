@@ -44,6 +44,18 @@ def refusal(text: str, ids: list[str], *args: Any, insists: bool = False, **fiel
     return check_answer(text, ids, grounds(*args, **fields), insists).refused
 
 
+@pytest.mark.parametrize(('question', 'ids', 'is_refused'), [
+    ('Did you vacuum?', ['s1'], True), ('Have you ever vacuumed?', ['s2', 's1'], True),
+    ('Did you vacuum?', ['s2'], False),  # it failed
+    ('Did you vacuum yesterday?', ['s1'], False), ('Did you fail to vacuum?', ['s1'], False),
+    ('Did you vacuum twice?', ['s1'], False), ('Is there a vacuum?', ['s1'], False)])
+def test_no_is_not_said_from_a_run_that_did_it(question: str, ids: list[str],
+                                               is_refused: bool) -> None:
+    told = refusal('No, I did not.', ids, question)
+    assert told.startswith('s1 tells that it was done') is is_refused, told
+    assert refusal('No, I did not.', ids, question, insists=True) == ''
+
+
 def test_an_answer_that_passes_is_tidied() -> None:
     verdict = check_answer(' At  14:00:00.123+01:00 , I vacuumed .\n\n Done. ', ['s1'], grounds())
     assert verdict.text == 'At 14:00:00, I vacuumed.\nDone.'
@@ -204,6 +216,7 @@ def test_forms_of_a_word_are_mentioned() -> None:
     ('It is not recorded.', True), ('I do not know.', True), ("I don't remember that.", True),
     ('No information about it.', True), ('The memory does not tell.', True),
     ('That was not stored in memory.', True), ('It was not stored in the fridge.', False),
+    ('Not recorded', True), ('Unknown.', True), ('Not found in the kitchen.', False),
     ('At 14:00.', False), ('No, never.', False), ('I knew it at 14:00.', False)])
 def test_answers_that_say_that_nothing_is_known(text: str, unknown: bool) -> None:
     assert says_nothing_known(text) is unknown
