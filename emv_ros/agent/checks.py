@@ -30,6 +30,7 @@ _NEGATIVE = re.compile(
 _ZERO = re.compile(r'\b(?:0|zero|no|none|never|not)\b', re.I)
 _LOOSE = re.compile(r'\s+([.,;:!?])')
 _DOUBLED = re.compile(r'[,;:]+(?=[.,;:])')
+_TIMES = re.compile(r'\b(\d{1,6}) times\b', re.I)
 _COUNTS = re.compile(r'\bhow (?:many|often)\b|\bnumber of\b', re.I)
 _UNKNOWN = re.compile(
     r'\b(?:is|are|was|were|has|have)(?: not|n.t)(?: been)? '
@@ -110,6 +111,9 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if status := _status_missed(text, evidence, grounds):
         return Verdict(refused=f'the question counts {status} runs, but other runs are in the '
                        f'evidence: use events(…, status={status!r})')
+    if not insists and (most := _overcounted(text, evidence, grounds)):
+        return Verdict(refused=f'the evidence holds {most} runs, fewer than the answer counts: '
+                       "answer(f'{len(rows)} times', evidence=rows)")
     if _is_hearsay(evidence, grounds, insists):
         return Verdict(is_hearsay=True, refused="that is told only by the robot's own words, which "
                        'show nothing but that they were said: use events(…) or seen(…), or call '
@@ -194,6 +198,15 @@ def _status_missed(text: str, evidence: tuple[EvidenceItem, ...], grounds: Groun
     if len(fitting) == len(runs) or (not fitting and _ZERO.search(text)):
         return ''
     return asked[0]
+
+
+def _overcounted(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> int:
+    """Return how many runs the evidence holds, where the answer counts more than these, else 0."""
+    told = _TIMES.findall(text)
+    if (len(told) != 1 or not _COUNTS.search(grounds.question)
+            or not all(item.id in grounds.statuses for item in evidence)):
+        return 0
+    return len(evidence) if int(told[0]) > len(evidence) else 0
 
 
 def says_nothing_known(text: str) -> bool:

@@ -56,6 +56,17 @@ def test_no_is_not_said_from_a_run_that_did_it(question: str, ids: list[str],
     assert refusal('No, I did not.', ids, question, insists=True) == ''
 
 
+@pytest.mark.parametrize(('text', 'ids', 'is_refused'), [
+    ('7 times', ['s1', 's2'], True), ('3 times.', ['s1', 's2'], True),
+    ('2 times.', ['s1', 's2'], False), ('1 times', ['s1', 's2'], False),
+    ('2 times of 5 times', ['s1', 's2'], False)])
+def test_more_is_not_counted_than_the_evidence_holds(text: str, ids: list[str],
+                                                     is_refused: bool) -> None:
+    told = refusal(text, ids, 'How many times did you vacuum?')
+    assert told.startswith('the evidence holds 2 runs') is is_refused, told
+    assert refusal(text, ids, 'When did you vacuum?') == ''
+
+
 def test_an_answer_that_passes_is_tidied() -> None:
     verdict = check_answer(' At  14:00:00.123+01:00 , I vacuumed .\n\n Done. ', ['s1'], grounds())
     assert verdict.text == 'At 14:00:00, I vacuumed.\nDone.'
