@@ -142,7 +142,8 @@ class Agent:
 
     def _illustrated(self, answer: Answer, question: Question) -> Answer:
         """Add the pictures of the evidence; an answer goes out also where they cannot be found."""
-        window = Window(robots=question.robots, before_ns=question.query_time_ns)
+        window = Window(robots=question.robots, start_ns=question.start_ns,
+                        end_ns=question.end_ns, before_ns=question.query_time_ns)
         try:
             return replace(answer, evidence=tuple(
                 with_pictures(self._store, answer.evidence, window)))

@@ -4,7 +4,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from households import Household, Reply
+from households import Household, Reply, ScriptedModel, code
 import pytest
 
 from emv_ros.agent.console.pictures import PictureReader
@@ -14,6 +14,7 @@ from emv_ros.memory.queries import ALL, Window
 from emv_ros.records import ImageRecord, Scene, SceneObject
 from emv_ros.timeline import Interval
 
+NOW = '2025-03-10 12:00'
 PNG = b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAACklEQVR4nGMAAQAABQABDQot'
                 'tAAAAABJRU5ErkJggg==')
 
@@ -120,3 +121,17 @@ def test_evidence_with_its_picture(kitchen: Household) -> None:
     with kitchen.console('2025-03-06 10:00') as console:
         console.run("seen('mug')")
         assert console.library.shown.items['g1'].image_path == path
+
+
+def test_pictures_and_scenes_are_those_of_the_asked_window(home: Household) -> None:
+    home.run('Sweep', '2025-03-05 09:00', '2025-03-05 11:00')
+    home.see('2025-03-05 09:00:01', 'lamp', 'table')
+    for when, letter in (('09:00:02', 'a'), ('10:10:00', 'b')):
+        home.store.add(ImageRecord(stamp_ns=home.at(f'2025-03-05 {when}'), camera='c', width=1,
+                                   height=1, sha256=letter * 64, media_type='image/png'))
+    span = {'start_ns': home.at('2025-03-05 10:00'), 'end_ns': home.at('2025-03-05 10:30')}
+    with home.console(NOW, question=Window(before_ns=home.at(NOW), **span)) as console:
+        assert 'lamp' not in console.value("look(events()[0], 'What is there?')")
+    answer = home.ask('When did you sweep?', ScriptedModel([
+        code("rows = events(skill='Sweep')", 'answer(times(rows), evidence=rows)')]), **span)
+    assert [item.image_path.endswith(f'{"b" * 64}.png') for item in answer.evidence] == [True]

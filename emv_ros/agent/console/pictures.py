@@ -66,11 +66,10 @@ class PictureReader:
 
     def pictures_of(self, span: Interval, robot: str, window: Window) -> list[ImageRecord]:
         """Return up to three pictures inside a span, else the nearest one within five seconds."""
-        inside = replace(window, robots=(robot,), start_ns=span.start_ns, end_ns=span.end_ns + 1)
+        inside = _part_of(window, robot, span.start_ns, span.end_ns + 1)
         found = self._colour(queries.images(self._store, inside, page=Page(limit=200)))
         if not found:
-            near = replace(window, robots=(robot,), start_ns=span.start_ns - NEAR_NS,
-                           end_ns=span.end_ns + NEAR_NS)
+            near = _part_of(window, robot, span.start_ns - NEAR_NS, span.end_ns + NEAR_NS)
             found = self._colour(queries.images(self._store, near, page=Page(limit=200)))
             found = sorted(found, key=lambda image: abs(image.stamp_ns - span.start_ns))[:1]
         step = max(1, len(found) // MAX_PICTURES)
@@ -107,13 +106,20 @@ class PictureReader:
         return str(reply.text)
 
     def _stored(self, span: Interval, robot: str, window: Window) -> str:
-        near = replace(window, robots=(robot,), start_ns=span.start_ns - NEAR_NS,
-                       end_ns=span.end_ns + NEAR_NS)
+        near = _part_of(window, robot, span.start_ns - NEAR_NS, span.end_ns + NEAR_NS)
         scenes = queries.scenes(self._store, near, page=Page(limit=50))
         if not scenes:
             return 'no vision model looked, and no scene was stored near that time'
         scene = min(scenes, key=lambda item: abs(item.stamp_ns - span.start_ns))
         return 'no vision model looked; stored with the picture: ' + describe(scene)
+
+
+def _part_of(window: Window, robot: str, start_ns: int, end_ns: int) -> Window:
+    """Return the part of a window between two stamps, of one robot."""
+    return replace(
+        window, robots=(robot,),
+        start_ns=start_ns if window.start_ns is None else max(start_ns, window.start_ns),
+        end_ns=end_ns if window.end_ns is None else min(end_ns, window.end_ns))
 
 
 def describe(scene: Scene) -> str:
