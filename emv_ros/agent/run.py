@@ -203,8 +203,9 @@ class QuestionRun:
         self._report('answering', code)
         if not ending.is_answer:
             return self._not_recorded(code, text, ending.text)
+        # A refusal quotes what nothing bears out: that it was said bears it out no better.
         outputs = '\n'.join(without_stamps_of(turn.code, turn.output)
-                            for turn in (*self.turns, Turn(code, text)))
+                            for turn in (*self.turns, Turn(code, text)) if not turn.is_dead)
         if says_nothing_known(ending.text):
             return self._not_recorded(code, text, ending.text)
         # What tells which of several like things is meant is no evidence by itself.

@@ -50,7 +50,7 @@ def unknown_times(text: str, evidence: Sequence[EvidenceItem], told: Iterable[st
 
 def without_stamps_of(code: str, output: str) -> str:
     """Return the output without the dates and times in its command: printing proves none."""
-    for pattern in (_DATE, _CLOCK):
+    for pattern in (_DATE, _CLOCK, _DAY):
         for stamp in {match[0] for match in pattern.finditer(code)}:
             output = output.replace(stamp, '')
     return output

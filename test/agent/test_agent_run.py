@@ -91,6 +91,12 @@ def test_searches_for_other_words_deny_nothing_that_memory_mentions(week: Househ
     assert 's1' in [item.id for item in stubborn.evidence]
 
 
+@pytest.mark.parametrize('said', ["'On July 3.'", "f'At {datetime(2030, 1, 2)}.'"])
+def test_a_refusal_bears_out_nothing_of_what_it_quotes(week: Household, said: str) -> None:
+    asked = [code(f"answer({said}, evidence=events(skill='Vacuum'))", f'x = {n}') for n in range(4)]
+    assert week.ask('When did you vacuum?', ScriptedModel(asked)).status is QueryStatus.LIMIT
+
+
 def test_not_recorded_after_an_answer_takes_nothing_back(week: Household) -> None:
     answer = week.ask('When did you vacuum?', ScriptedModel([code(
         "rows = events(skill='Vacuum')", 'if rows:\n    answer(rows[0].when, evidence=rows)',
