@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import evidence_item, parse_id, row_of, span_of
 from emv_ros.errors import NotFoundError
+from emv_ros.memory import queries
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.timeline import Interval, parse_zone
@@ -22,12 +24,18 @@ def items_of(store: MemoryStore, ids: Iterable[str]) -> list[EvidenceItem]:
         if parsed is None:
             continue
         try:
-            record = store.get(*parsed)
+            record = _record(store, *parsed)
         except NotFoundError:
             continue
         zone = parse_zone(store.zone_of((record.robot,)))
         items.append(evidence_item(row_of(parsed[0], record, zone), span_of(record)))
     return with_pictures(store, items, Window())
+
+
+def _record(store: MemoryStore, kind: str, ref_id: int) -> Any:
+    """Return a record; a scene comes with its objects, which are what it says."""
+    record = store.get(kind, ref_id)
+    return queries.scenes(store, ids=[ref_id])[0] if kind == 'scene' else record
 
 
 def with_pictures(store: MemoryStore, items: Iterable[EvidenceItem],
