@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 import logging
 import threading
 
+from emv_ros.nodes.cancels import Cancels
 from emv_ros.nodes.consolidation_run import Consolidation, Outcome, Request, Step
 
 log = logging.getLogger(__name__)
@@ -16,25 +17,13 @@ log = logging.getLogger(__name__)
 POLL_S = 0.05
 
 
-class Runs:
+class Runs(Cancels):
     """Runs consolidations; safe from several threads."""
 
     def __init__(self, consolidation: Consolidation) -> None:
+        super().__init__()
         self._consolidation = consolidation
         self._turn = threading.Lock()
-        self._changed = threading.Condition()
-        self._cancels: dict[Hashable, threading.Event] = {}
-
-    def note(self, key: Hashable) -> None:
-        """Note a run, so that it can be canceled before it begins."""
-        with self._changed:
-            self._cancels[key] = threading.Event()
-
-    def cancel(self, key: Hashable) -> None:
-        """Cancel a run that was noted."""
-        with self._changed:
-            if key in self._cancels:
-                self._cancels[key].set()
 
     def begin(self, request: Request, finished: Callable[[Outcome], None]) -> None:
         """Run in the background, unless a run is under way; `finished` gets what came of it."""
@@ -50,8 +39,7 @@ class Runs:
     def run(self, key: Hashable, request: Request,
             report: Callable[[Step], None] = lambda _: None) -> Outcome:
         """Wait for the turn of a noted run, run, and return what came of it."""
-        with self._changed:
-            canceled = self._cancels[key]
+        canceled = self.canceled(key)
         try:
             while not self._turn.acquire(timeout=POLL_S):
                 if canceled.is_set():
@@ -71,16 +59,3 @@ class Runs:
             log.exception('a consolidation failed')
             outcome = Outcome(status='error', message=f'{type(error).__name__}: {error}')
         finished(outcome)
-
-    def forget(self, key: Hashable) -> None:
-        """Forget a run that is over, or that never began."""
-        with self._changed:
-            self._cancels.pop(key, None)
-            self._changed.notify_all()
-
-    def close(self, timeout_s: float) -> bool:
-        """Cancel all and wait for their ends; False where the time was not enough."""
-        with self._changed:
-            for canceled in self._cancels.values():
-                canceled.set()
-            return self._changed.wait_for(lambda: not self._cancels, timeout_s)

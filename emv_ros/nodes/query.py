@@ -106,12 +106,12 @@ class QueryNode(MemoryNode):
     def answer(self, request: Any, response: Any) -> Any:
         """Answer a question of the service."""
         key = uuid4()
-        self._questions.begin(key)
+        self._questions.note(key)
         try:
             question = self._question(request)
             return conversions.answer_to_ros(self._questions.ask(key, question), response)
         finally:
-            self._questions.end(key)
+            self._questions.forget(key)
 
     def _question(self, request: Any) -> Question:
         now_ns = self.get_clock().now().nanoseconds

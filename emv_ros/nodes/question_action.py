@@ -40,7 +40,7 @@ class QuestionAction:
     @guarded
     def accept(self, goal: Any) -> None:
         """Note a goal, then let it run: from here on it can be canceled."""
-        self._questions.begin(bytes(goal.goal_id.uuid))
+        self._questions.note(bytes(goal.goal_id.uuid))
         goal.execute()
 
     def cancel(self, goal: Any) -> CancelResponse:
@@ -59,7 +59,7 @@ class QuestionAction:
                 self.faults.add('execute', error)
             answer = Answer(status=QueryStatus.ERROR, message=in_words(error))
         finally:
-            self._questions.end(key)
+            self._questions.forget(key)
         self._conclude(goal, answer)
         return conversions.answer_to_ros(answer, QueryEpisodicMemory.Result())
 
