@@ -13,7 +13,6 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 # Deep enough for what arrives while one callback runs; pictures are large, and soon old.
 EVENT_DEPTH = 1000
-SENSOR_DEPTH = 50
 PICTURE_DEPTH = 10
 
 # Larger pictures of a best-effort publisher do not fit the default shared-memory segment.

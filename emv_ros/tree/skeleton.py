@@ -24,8 +24,6 @@ from emv_ros.tree.levels import (
     DAY,
     EPISODE,
     GOAL,
-    LIFE,
-    TOP_GROUP,
     Path,
     common,
     level_of,
@@ -266,13 +264,3 @@ class Skeleton:
                 else:
                     groups.append(node_id)
         return sorted(items)
-
-
-def is_group(node: schema.NodeRow) -> bool:
-    """Whether a node groups episodes within a day."""
-    return EPISODE <= node.level <= TOP_GROUP
-
-
-def is_period(node: schema.NodeRow) -> bool:
-    """Whether a node stands for a day or a longer period."""
-    return DAY <= node.level <= LIFE
