@@ -216,7 +216,8 @@ class Node:
     """A node of the history tree, level 2 (event), 3 (goal) or 4 and up (summary).
 
     `made_by` is 'rule', 'calendar' or 'model'; `model` and `prompt_version` name what wrote a
-    model's summary. `name` and `status` are the skill or goal and its outcome, on levels 2 and 3.
+    model's summary, for `cost` US dollars (0: unknown). `name` and `status` are the skill or goal
+    and its outcome, on levels 2 and 3.
     """
 
     robot: str
@@ -234,6 +235,7 @@ class Node:
     prompt_version: str = ''
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
     id: int | None = None
 
 

@@ -181,6 +181,7 @@ class NodeRow(Base):
     prompt_version: Mapped[str]
     prompt_tokens: Mapped[int]
     completion_tokens: Mapped[int]
+    cost: Mapped[float] = mapped_column(default=0.0)
 
 
 class NodeMemberRow(Base):
@@ -309,6 +310,42 @@ class ModelCallRow(Base):
     outcome: Mapped[str]
     detail: Mapped[str]
     query_id: Mapped[int | None]
+
+
+class ModelReplyRow(Base):
+    """A reply that was paid for, kept until the text that it serves is committed."""
+
+    __tablename__ = 'model_reply'
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    stamp_ns: Mapped[int]
+    model: Mapped[str]
+    text: Mapped[str]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    cost: Mapped[float]
+
+
+class ConsolidationRow(Base):
+    """One consolidation that had work; `begun_ns` by the wall, `up_to_ns` its latest record."""
+
+    __tablename__ = 'consolidation'
+    __table_args__ = (Index('ix_consolidation_robot_begun', 'robot_id', 'begun_ns'), COUNTED)
+    id: Mapped[int] = new_id()
+    robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
+    begun_ns: Mapped[int]
+    duration_s: Mapped[float]
+    records: Mapped[int]
+    up_to_ns: Mapped[int | None]
+    events: Mapped[int]
+    goals: Mapped[int]
+    summaries: Mapped[int]
+    model_calls: Mapped[int]
+    prompt_tokens: Mapped[int]
+    completion_tokens: Mapped[int]
+    cost: Mapped[float]
+    fallbacks: Mapped[int]
+    outcome: Mapped[str]
 
 
 class QueryRow(Base):

@@ -12,9 +12,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from memory_parts import at, report, said
 import pytest
+from sqlalchemy import select
 
 from emv_ros.errors import SchemaError
-from emv_ros.memory import queries
+from emv_ros.memory import queries, schema
 from emv_ros.memory.columns import Base
 from emv_ros.memory.database import DATABASE_FILE, open_engine, sqlite_url
 from emv_ros.memory.migrate import MIGRATIONS, SCHEMA_VERSION
@@ -77,7 +78,11 @@ def test_a_file_of_the_first_version_comes_along(tmp_path: Path) -> None:
         event, = queries.skill_events(memory)
         assert (event.id, event.skill, event.status) == (5, 'Grasp', 'running')
         assert [item.text for item in queries.utterances(memory)] == ['bring the cup']
-        assert [item.summary for item in queries.nodes(memory)] == ['a cup was asked for']
+        node, = queries.nodes(memory)
+        assert (node.summary, node.cost) == ('a cup was asked for', 0.0)
+        with memory.reading() as session:  # tables that the first version did not have
+            assert [session.scalars(select(table)).all() for table in (
+                schema.ConsolidationRow, schema.ModelReplyRow)] == [[], []]
         memory.add_many([report(9, 'succeeded', session_id=1), said(9, 'thanks')])
         event, = queries.skill_events(memory)
         assert (event.id, event.end_ns) == (5, at(9))
@@ -87,7 +92,7 @@ def test_a_file_of_the_first_version_comes_along(tmp_path: Path) -> None:
                 ('cup OR succeeded OR thanks',)).scalars().all() == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize('version', ['0003', '9999', 'b1946ac92492'])
+@pytest.mark.parametrize('version', ['0004', '9999', 'b1946ac92492'])
 def test_a_newer_version_is_refused_by_name(tmp_path: Path, version: str) -> None:
     open_in(tmp_path).close()
     with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
