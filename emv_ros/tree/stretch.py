@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import and_, func, select, true, update
+from sqlalchemy import ColumnElement, and_, func, select, true, update
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -161,18 +161,25 @@ def _with_contents(session: Session, scenes: list[Any]) -> list[Any]:
                     relations=tuple(relations.get(scene.id, ()))) for scene in scenes]
 
 
-def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch) -> None:
-    """Mark what was read, and the raw records of the span, as consolidated."""
+def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch) -> int:
+    """Mark what was read, and the raw records of the span, as consolidated; return how many."""
+    taken = 0
     for kind, records in zip(EVENT_KINDS, (
             stretch.runs, stretch.utterances, stretch.scenes, stretch.annotations,
             stretch.observations), strict=True):
-        table = schema.KINDS[kind]
         for part in chunks([record.id or 0 for record in records]):
-            session.execute(update(table).where(table.id.in_(part), table.pending)
-                            .values(pending=False).execution_options(synchronize_session=False))
+            taken += _take(session, kind, schema.KINDS[kind].id.in_(part))
     for kind in RAW_KINDS:
         table = schema.KINDS[kind]
-        session.execute(update(table).where(
-            table.robot_id == robot_id, table.pending, table.stamp_ns >= span.start_ns,
-            table.stamp_ns <= span.end_ns).values(pending=False)
-            .execution_options(synchronize_session=False))
+        taken += _take(session, kind, and_(
+            table.robot_id == robot_id, table.stamp_ns >= span.start_ns,
+            table.stamp_ns <= span.end_ns))
+    return taken
+
+
+def _take(session: Session, kind: str, wanted: ColumnElement[bool]) -> int:
+    table = schema.KINDS[kind]
+    done: Any = session.execute(
+        update(table).where(wanted, table.pending).values(pending=False)
+        .execution_options(synchronize_session=False))
+    return int(done.rowcount)

@@ -27,7 +27,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillReport, Status
 from emv_ros.timeline import HOUR_NS
-from emv_ros.tree import consolidate as module
+from emv_ros.tree import growth as module
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.lease import KEY, Lease, holding
 from emv_ros.tree.summaries import SummaryWriter
