@@ -1,0 +1,18 @@
+"""`emv bench`: measurements, each a verb of its own."""
+
+from __future__ import annotations
+
+import argparse
+
+from emv_ros.commands.parsing import add_verbs
+
+# name: its module in emv_ros.commands, and what it measures.
+BENCHES = {
+    'consolidate': ('bench_consolidate',
+                    'what a day of consolidation costs while a life grows to 100 days'),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the benches."""
+    add_verbs(parser, BENCHES, 'bench')

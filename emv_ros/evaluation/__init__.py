@@ -1,0 +1,1 @@
+"""Measurements of this memory, on lives that are made up and on recordings."""
