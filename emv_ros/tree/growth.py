@@ -102,10 +102,13 @@ class Growth:
                 skeleton.detach(row)
             if row.parent_id is None:
                 loose.append(row)
+            elif row.id in done.retold:
+                skeleton.retell(row.parent_id)
             elif row.id in done.changed:
                 skeleton.touched.add(row.parent_id)
         skeleton.attach(loose)
-        skeleton.touched |= done.bereft
+        for node_id in done.bereft:
+            skeleton.retell(node_id)
         skeleton.refresh()
 
 

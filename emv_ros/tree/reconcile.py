@@ -22,18 +22,23 @@ from emv_ros.tree.drafts import Draft
 from emv_ros.tree.levels import EVENT
 from emv_ros.tree.stretch import chunks
 
-# The columns of a node that are derived from its records.
+# The columns of a node that are derived from its records, and those that texts above it speak of.
 DERIVED = ('level', 'start_ns', 'end_ns', 'summary', 'name', 'status', 'is_open')
+TOLD = ('level', 'summary', 'name', 'status')
 
 Key = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class Reconciled:
-    """What changed: the top-level rows in order, what is new or changed, what lost a child."""
+    """What changed: the top-level rows in order, what is new or changed, what lost a child.
+
+    `retold` are those of the changed of which a text above may have spoken.
+    """
 
     top: list[schema.NodeRow] = field(default_factory=list)
     changed: set[int] = field(default_factory=set)
+    retold: set[int] = field(default_factory=set)
     moved: set[int] = field(default_factory=set)
     bereft: set[int] = field(default_factory=set)
     events: int = 0
@@ -108,7 +113,9 @@ class Reconciler:
             else:
                 rows[id(draft)] = self._new(draft)
         self.session.flush()
-        done.changed |= {row.id for row in rows.values() if row.id not in self.nodes}
+        fresh = {row.id for row in rows.values() if row.id not in self.nodes}
+        done.changed |= fresh
+        done.retold |= fresh
         return rows
 
     def _new(self, draft: Draft) -> schema.NodeRow:
@@ -118,13 +125,17 @@ class Reconciler:
         return row
 
     def _refresh(self, row: schema.NodeRow, draft: Draft, done: Reconciled) -> None:
-        if row.start_ns != draft.start_ns:
+        differing = {name for name in DERIVED if getattr(row, name) != getattr(draft, name)}
+        if not differing:
+            return
+        done.changed.add(row.id)
+        if 'start_ns' in differing:
             done.moved.add(row.id)
-        if any(getattr(row, name) != getattr(draft, name) for name in DERIVED):
-            for name in DERIVED:
-                setattr(row, name, getattr(draft, name))
+        if differing & {'start_ns', *TOLD}:
+            done.retold.add(row.id)
             row.prompt_version = ''  # it may belong to another group now
-            done.changed.add(row.id)
+        for name in differing:
+            setattr(row, name, getattr(draft, name))
 
     def _set_parents(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow],
                      done: Reconciled) -> None:
