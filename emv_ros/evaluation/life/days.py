@@ -51,6 +51,7 @@ class Life:
         for hour, episodes in slots:
             robot.wake(span.start_ns + round(hour * HOUR_NS)
                        + round(chance.uniform(-20, 20) * MINUTE_NS))
+            robot.home.put_back()
             chance.choice(episodes)(robot)
             robot.wait(chance.uniform(4.0, 10.0))
         robot.records.sort(key=lambda record: record.stamp_ns)

@@ -81,6 +81,12 @@ class Home:
     things: dict[str, Thing] = field(default_factory=_things)
     people: dict[str, str] = field(default_factory=dict)
 
+    def put_back(self) -> None:
+        """Let people put back what they hold, and find what was lost."""
+        for thing in self.things.values():
+            if thing.place not in PLACES:
+                thing.place = thing.home
+
     def at(self, place: str, *names: str) -> list[Thing]:
         """Return the things at a place, those of the given names where there are any."""
         return [thing for thing in self.things.values()
