@@ -9,6 +9,7 @@ from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.arguments import number, text_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.tree_state import TreeState
+from emv_ros.agent.console.tree_text import MAX_CHILDREN
 from emv_ros.agent.console.windows import Windows
 from emv_ros.errors import EmvError, TimeExpressionError
 from emv_ros.memory.rows import KIND_OF
@@ -50,9 +51,11 @@ class TreeCalls:
             return self.children_of(shown)
         if all(isinstance(item, int) and not isinstance(item, bool) for item in which):
             return self._shown.nodes(self._expand_indices(node_id, which))
-        found = self._state.expand_window(node_id, self._stretch(node_id, which))
+        found, is_cut = self._state.expand_window(node_id, self._stretch(node_id, which))
         if not found:
             self._shown.note('nothing is recorded in that time')
+        elif is_cut:
+            self._shown.note(f'that time holds more than these {len(found)}: ask for less of it')
         return self._shown.nodes(found)
 
     def _stretch(self, node_id: int, which: list[Any]) -> Interval:
@@ -83,8 +86,10 @@ class TreeCalls:
                     raise EmvError(f'there is no child {str(index)[:20]}: this node has '
                                    f'{len(children)}')
             chosen = [children[index] for index in which]
-        self._state.expand(node_id)
-        for child in chosen:
+        # Of too many to show them all, only the chosen ones are shown.
+        self._state.expand(node_id, None if len(children) <= MAX_CHILDREN else [
+            child.id for child in chosen if child.id is not None])
+        for child in chosen[:MAX_CHILDREN]:
             self._state.expand(child.id or 0)
         return chosen
 
