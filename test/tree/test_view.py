@@ -1,7 +1,6 @@
 """What a reader sees: children, days, overlaps, records, nothing after the question."""
 
 from dataclasses import replace
-from datetime import date
 
 from life_parts import DAY_S, UTC, at, joints, say, see, shape, span, told
 import pytest
@@ -61,8 +60,6 @@ def test_days_that_have_records(life):
     view = the_view(life)
     assert [node.name for node in view.days()] == ['day 2024-03-04', 'day 2024-03-06']
     assert [node.name for node in view.days(at(DAY_S), at(3 * DAY_S))] == ['day 2024-03-06']
-    assert view.day(date(2024, 3, 5)) == []
-    assert [node.name for node in view.day(date(2024, 3, 4))] == ['day 2024-03-04']
 
 
 def test_records_of_a_node_and_below(life):
@@ -140,7 +137,7 @@ def test_lines_for_a_terminal(life):
     stir, cook = find(view, 'Stir'), find(view, 'Cook')
     assert render_node(stir, view.zone) == (
         f'n{stir.id} L2 2024-03-04 10:01:00 to 10:02:00 ✓ Stir succeeded after 1 min 00 s')
-    lines = render_tree(view, day=date(2024, 3, 4)).splitlines()
+    lines = render_tree(view, tops=view.days()[:1]).splitlines()
     assert lines[1].startswith(f'  n{cook.id} L3 10:00:00 to 11:00:00 ✗ Cook failed after 1 h')
     assert lines[2] == f'    n{stir.id} L2 10:01:00 to 10:02:00 ✓ Stir succeeded after 1 min 00 s'
     assert all(len(line) <= 60 for line in render_tree(view, width=60).splitlines())
