@@ -17,9 +17,8 @@ import os
 import threading
 import time
 from typing import Any
-import warnings
 
-from emv_ros.agent.models import calls, embedded, failures, responses, weights
+from emv_ros.agent.models import calls, embedded, failures, library, responses, weights
 from emv_ros.agent.models.calls import Call, Limits
 from emv_ros.agent.models.responses import Reply, Usage
 from emv_ros.errors import (
@@ -33,6 +32,7 @@ from emv_ros.settings import ModelSettings
 
 # The wait after the first passing failure; it doubles.
 FIRST_WAIT_S = 0.5
+OPENAI_ADDRESS = 'https://api.openai.com/v1'
 
 logger = logging.getLogger(__name__)
 
@@ -170,20 +170,10 @@ class ModelClient:
         return embedded.shared(path, self._settings.context_tokens, self._settings.threads)
 
     def _library(self) -> Any:
-        """Import litellm (seconds) without its look-ups; register the embedded model."""
+        """Import litellm (seconds) and register the embedded model."""
         with self._litellm_lock:
             if self._litellm is None:
-                os.environ['LITELLM_LOCAL_MODEL_COST_MAP'] = 'True'  # else a price list online
-                os.environ.setdefault('LITELLM_MODE', 'PRODUCTION')  # else a .env that lies about
-                os.environ.setdefault('LITELLM_LOG', 'ERROR')
-                import litellm
-
-                from emv_ros.agent.models import wire
-                litellm.client_session = wire.client()
-                # They quote the reply, on stderr.
-                warnings.filterwarnings('ignore', 'Pydantic serializer warnings')
-                litellm.telemetry = False
-                litellm.suppress_debug_info = True
+                litellm = library.loaded()
                 litellm.custom_provider_map = [
                     item for item in litellm.custom_provider_map
                     if item['provider'] != embedded.PROVIDER]
@@ -199,6 +189,10 @@ class ModelClient:
         variable = self._settings.api_key_env
         # Never empty: litellm would go and look for a key of its own in the environment.
         return (os.environ.get(variable) if variable else '') or 'none'
+
+    def _address(self, model: str) -> str | None:
+        # Never empty for OpenAI: litellm would take a server that the environment names.
+        return self._settings.api_base or (OPENAI_ADDRESS if model.startswith('openai/') else None)
 
     def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: Limits,
                       fixed_messages: int) -> Reply:
@@ -283,11 +277,11 @@ class ModelClient:
         if arguments['model'] == embedded.NAME:
             self._start_loading()
         try:
-            library = self._library()
+            litellm = self._library()
             if call.given_up.is_set():
                 return None
-            response = library.completion(
-                **arguments, api_base=self._settings.api_base or None, api_key=key,
+            response = litellm.completion(
+                **arguments, api_base=self._address(arguments['model']), api_key=key,
                 timeout=max(limits.left_s, 0.1), num_retries=0, max_retries=0, drop_params=True)
         except Exception as error:  # whatever a provider's library throws becomes ours here
             raise call.error or failures.translated(

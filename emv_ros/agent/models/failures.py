@@ -63,7 +63,7 @@ class RefusedError(ModelUnavailableError):
 def translated(error: BaseException, model: str, key: str, prompt: str = '') -> ModelError:
     """Return our error for one that litellm or the provider's library raised."""
     status = getattr(error, 'status_code', None)
-    words = scrubbed(str(error), key, prompt)
+    words = scrubbed(str(error), key, prompt) or f'HTTP {status}'
     told = f'{str(getattr(error, "code", ""))} {str(error)}'.lower()
     if oversized := _in_chain(error, 'DecodingError'):
         return ModelReplyError(f'{model}: {scrubbed(str(oversized), key, prompt)}')
@@ -87,7 +87,7 @@ def translated(error: BaseException, model: str, key: str, prompt: str = '') -> 
         if _GARBLED.search(str(error)):
             return PassingError(f'{model}: what came is no reply of its protocol: {words}',
                                 was_answered=True)
-        return PassingError(f'{model}: {words or f"HTTP {status}"}', _retry_after(error))
+        return PassingError(f'{model}: {words}', _retry_after(error))
     return ModelError(f'{model}: {words}')
 
 
