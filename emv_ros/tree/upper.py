@@ -89,7 +89,8 @@ def sign(skeleton: Skeleton, node_id: int, made_by: str, written: Written | None
         share = max(1, len(written.groups))
         values |= {'model': written.model, 'prompt_version': written.prompt_version,
                    'prompt_tokens': written.prompt_tokens // share,
-                   'completion_tokens': written.completion_tokens // share}
+                   'completion_tokens': written.completion_tokens // share,
+                   'cost': written.cost / share}
         if made_by == 'model' and summary:
             values |= {'summary': summary}
     skeleton.writer.update(node_id, **values)
