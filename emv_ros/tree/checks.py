@@ -1,15 +1,22 @@
 """What a summary may say: nothing that its items do not, and no success where they failed.
 
-Only what can be told from the words is checked: names, numbers, times, failures. Inflected forms,
-times to the minute or of a twelve-hour clock, days and months of the items are fine.
+Only what can be told from the words is checked: names, things, persons, numbers, times of day, who
+spoke, what went from hand to hand, failures. Inflected forms, times to the minute or of a
+twelve-hour clock, days and months of the items are fine. Whether a deed is the one that was done,
+and with which of several things, is not checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 import re
 
 from emv_ros.memory.documents import words_of_name
+from emv_ros.tree.counts import untrue_hours, untrue_numbers
+from emv_ros.tree.nouns import is_known_word, nouns_in
+from emv_ros.tree.speech import handed_wrongly, misheard, strangers
+from emv_ros.tree.words import Vocabulary
 
 # Words that any summary may use.
 _COMMON = {
@@ -23,6 +30,7 @@ _SMALL = {
     'my', 'not', 'of', 'on', 'or', 'she', 'so', 'the', 'to', 'was', 'we', 'were', 'you'}
 # Marks in a line what went wrong and was not made good.
 FAILURES = ('failed', 'aborted', 'canceled')
+MOST_WORDS = 4
 _MARKED = re.compile('|'.join(rf'\b{status.upper()}\b' for status in FAILURES))
 _TOLD = re.compile(
     r"fail|abort|cancel|unsuccess|without success|unable|attempt|tried|n't\b|\bnot\b|cannot",
@@ -30,10 +38,42 @@ _TOLD = re.compile(
 _FAILED = re.compile(r'\b(?:fail|abort|unsuccess|unable)\w*', re.IGNORECASE)
 
 _NAME = re.compile(r'\b(?:[A-Z][A-Za-z]*[a-z][A-Za-z]*|[A-Z]{2,})\b')
-_NUMBER = re.compile(r'\d+(?:[.:]\d+)*')
-_TIME = re.compile(r'\b(\d\d):(\d\d)\b')
+_TIME = re.compile(r'\b\d\d:\d\d\b')
 _SENTENCE = re.compile(r'(?:^|[.!?;:]\s+|["\'(])\s*$')
 _LEADING = re.compile(r'[A-Z][a-z]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a summary or a reply cannot be used: its kind, and in words for the model."""
+
+    kind: str
+    text: str
+
+
+def faults_in(summary: str, lines: Sequence[str], facts: Sequence[str] = ()) -> list[Fault]:
+    """Return what a summary of the lines, whose whole texts are `facts`, says that is not so."""
+    known = [*lines, *facts]
+    found: list[Fault] = []
+    if not speaks_of(summary, known):
+        found.append(Fault('nothing', 'it tells nothing of the records'))
+    for kind, words in (('name', invented_names(summary, known)),
+                        ('object', invented_things(summary, known)),
+                        ('person', strangers(summary, known)),
+                        ('number', untrue_numbers(summary, lines, facts)),
+                        ('time', untrue_hours(summary, known))):
+        if words:
+            found.append(Fault(
+                kind, f'it says {", ".join(words[:MOST_WORDS])}, which none of its records says'))
+    found += [Fault('speaker', text) for text in misheard(summary, known)]
+    if turned := handed_wrongly(summary, lines):
+        found.append(Fault('handing', turned))
+    if untold := untold_failures(summary, lines):
+        found.append(Fault('untold failure', f'it does not say that this failed: {untold[0]}'))
+    if imagined := imagined_failure(summary, known):
+        found.append(Fault('imagined failure',
+                             f'it says "{imagined}", but no record tells of a failure'))
+    return found
 
 
 def speaks_of(summary: str, lines: Sequence[str]) -> bool:
@@ -58,24 +98,18 @@ def misplaced_in(summary: str, members: Sequence[str], lines: Sequence[str]) -> 
     return [word for word, stem in _words(summary) if stem in listed and stem not in own]
 
 
-def invented_in(summary: str, lines: Sequence[str]) -> list[str]:
-    """Return the names and numbers of a summary that stand in none of the lines.
+def invented_names(summary: str, known: Sequence[str]) -> list[str]:
+    """Return the names in a summary that stand in none of the known texts.
 
-    A capital at the start of a sentence makes no name; a small count of the items is no invention.
+    A capital at the start of a sentence makes no name of a word that the dictionary knows.
     """
-    said = ' '.join(lines).lower()
+    said = ' '.join(known).lower()
     squashed = re.sub(r'[^a-z0-9]+', '', said)
-    said_numbers = set(_NUMBER.findall(said))
-    numbers = said_numbers | _clock_forms(said)
-    found = [match.group() for match in _NUMBER.finditer(summary)
-             if match.group() not in numbers
-             and not (match.group().isdigit() and int(match.group()) <= len(lines))
-             and not any(number.startswith(f'{match.group()}:') for number in said_numbers)]
+    found: list[str] = []
     for match in _NAME.finditer(summary):
         word = match.group()
-        if _SENTENCE.search(summary[:match.start()]) and _LEADING.fullmatch(word):
-            continue
-        if word in ('AM', 'PM') and _TIME.search(said):
+        begins = _SENTENCE.search(summary[:match.start()]) and _LEADING.fullmatch(word)
+        if (begins and is_known_word(word)) or (word in ('AM', 'PM') and _TIME.search(said)):
             continue
         bare = re.sub(r'[^a-z0-9]+', '', word.lower())
         if bare not in squashed and bare.removesuffix('s') not in squashed:
@@ -83,12 +117,14 @@ def invented_in(summary: str, lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _clock_forms(said: str) -> set[str]:
-    """Return the times of a text as other people write them: 07:05 as 7:05, 19:05 as 7:05."""
-    forms: set[str] = set()
-    for hour, minute in _TIME.findall(said):
-        forms |= {f'{int(hour)}:{minute}', f'{int(hour) % 12 or 12}:{minute}'}
-    return forms
+def invented_things(summary: str, known: Sequence[str]) -> list[str]:
+    """Return the nouns and colours of a summary that stand, in whatever form, in no known text.
+
+    Words in capitals are `invented_names`' business.
+    """
+    vocabulary = Vocabulary(known)
+    return [word for word in nouns_in(summary)
+            if (word.islower() or is_known_word(word)) and not vocabulary.has(word)]
 
 
 def _beginnings(text: str) -> set[str]:
