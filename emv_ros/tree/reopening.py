@@ -1,10 +1,11 @@
 """Re-opening: records that change or vanish take with them what the tree said of them.
 
-Whoever changes or deletes records calls `reopen` in the same write transaction, before it does.
-At once no node, searchable text, head or kept reply repeats them; the next consolidation derives
-what is left around them anew, drops nodes that lost all their records, and renews the texts up to
-the root. Nothing else is touched. Rows of pictures, joint samples and poses have no text of their
-own in the tree: their stretch is derived anew, no more.
+Whoever changes or deletes records calls `reopen` in the same write transaction, before it does, and
+`scrub` after it where nothing of them may stay. At once no node, searchable text, head or kept
+reply repeats them; the next consolidation derives what is left around them anew, drops nodes that
+lost all their records, and renews the texts up to the root. Nothing else is touched. Rows of
+pictures, joint samples and poses have no text of their own in the tree: their stretch is derived
+anew, no more.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import delete, func, select, text, tuple_
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -50,6 +51,18 @@ def reopen(session: Session, kind: str, ref_ids: Iterable[int]) -> None:
         for robot_id, found in spans.items():
             reopen_spans(session, robot_id, found)
         _blank(session, kind, part)
+
+
+def scrub(session: Session) -> None:
+    """Take out of the full-text index what it still holds of texts that are gone.
+
+    Call it in the same transaction, after the records and their searchable texts are deleted. It
+    takes as long as the index is large: once for all that is forgotten at a time.
+    """
+    if session.get_bind().dialect.name == 'sqlite':
+        # SQLite's own secure deletion does not reach into the blocks of such an index.
+        session.flush()
+        session.execute(text("INSERT INTO document_text(document_text) VALUES ('optimize')"))
 
 
 def reopen_spans(session: Session, robot_id: int, spans: Iterable[Interval]) -> None:
