@@ -89,6 +89,7 @@ class Asking:
         # Why nothing is asked any more.
         self.stopped: Refusal | None = None
         self._slow = 0
+        self._late: set[str] = set()  # keys of questions that had no answer in time
         self._told: set[str] = set()  # keys of replies whose tokens were counted for a text
         self._finished: set[str] = set()
         self._is_left = False  # whether a conversation stands open that was paid for
@@ -123,7 +124,13 @@ class Asking:
         reply: ReplyLike | None = self.journal.find(key) if self.journal else None
         if reply is None:
             is_left, self._is_left = self._is_left, self._is_left or bool(spent.keys)
-            reply = self._call(self.model, messages, fixed, max_tokens, schema, warmth)
+            if key in self._late:
+                return None
+            try:
+                reply = self._call(self.model, messages, fixed, max_tokens, schema, warmth)
+            except ModelTimeoutError:
+                self._late.add(key)
+                raise
             if reply is None:
                 return None
             self._is_left = is_left

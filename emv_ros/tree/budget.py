@@ -81,7 +81,7 @@ class HourlyBudget:
         limits = self.settings
         calls = sum(use.calls for use in made)
         if limits.hourly_calls and calls + wanted.calls > limits.hourly_calls:
-            return f'the {limits.hourly_calls} model calls for summaries in an hour are made'
+            return f'the model calls for summaries in an hour ({limits.hourly_calls}) are made'
         tokens = sum(use.tokens for use in made)
         if limits.hourly_tokens and tokens + wanted.tokens > limits.hourly_tokens:
             return (f'of the {limits.hourly_tokens} tokens for summaries in an hour {tokens} are '

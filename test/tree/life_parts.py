@@ -150,6 +150,7 @@ class Said:
     prompt_tokens: int = 10
     completion_tokens: int = 5
     model: str = 'scripted'
+    cost: float = 0.0
 
 
 class Scripted:

@@ -29,7 +29,7 @@ from emv_ros.records import SkillReport, Status
 from emv_ros.timeline import HOUR_NS
 from emv_ros.tree import growth as module
 from emv_ros.tree.consolidate import consolidate
-from emv_ros.tree.lease import KEY, Lease, holding
+from emv_ros.tree.lease import Lease, holding
 from emv_ros.tree.summaries import SummaryWriter
 from emv_ros.tree.tidy import Tidy
 from emv_ros.tree.view import TreeView
@@ -282,19 +282,6 @@ def test_one_consolidator_at_a_time(store):
     with holding(store), pytest.raises(StoreBusyError, match='another process consolidates'):
         consolidate(store, SETTINGS)
     consolidate(store, SETTINGS)
-
-
-def test_a_lease_is_taken_over_where_it_expired_or_its_holder_is_gone(store):
-    import socket
-
-    store.set_state(KEY, {'holder': 'elsewhere/1/x', 'expires_s': 0.0})
-    consolidate(store, SETTINGS)
-    gone = 2 ** 22 + 1  # above the largest process id
-    store.set_state(KEY, {'holder': f'{socket.gethostname()}/{gone}/x', 'expires_s': 1e12})
-    consolidate(store, SETTINGS)
-    store.set_state(KEY, {'holder': 'elsewhere/1/x', 'expires_s': 1e12})
-    with pytest.raises(StoreBusyError):
-        consolidate(store, SETTINGS)
 
 
 def test_a_corrected_stamp_leaves_no_node_behind(store):
