@@ -7,8 +7,9 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
+from functools import partial
 import logging
 import threading
 
@@ -17,10 +18,13 @@ from sqlalchemy.orm import Session
 from emv_ros.errors import EmvError, StoreValueError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
+from emv_ros.records import SkillEvent
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, Interval, format_span
 from emv_ros.tree.drafts import Draft
 from emv_ros.tree.events import Stretch, derive
+from emv_ros.tree.parameter_choices import ParameterChoices
+from emv_ros.tree.parameters import Choices
 from emv_ros.tree.raw import raw_drafts
 from emv_ros.tree.reconcile import Reconciled, Reconciler
 from emv_ros.tree.reopening import reopen_spans, take_up
@@ -37,9 +41,9 @@ DraftsOf = Callable[[Session, int, Interval, Stretch, TreeSettings], list[Draft]
 
 
 def derived(session: Session, robot_id: int, span: Interval, stretch: Stretch,
-            settings: TreeSettings) -> list[Draft]:
+            settings: TreeSettings, choices: Choices | None = None) -> list[Draft]:
     """Return the events and goals of a stretch by the rules."""
-    drafts = derive(stretch, settings)
+    drafts = derive(stretch, settings, choices)
     return drafts + raw_drafts(session, robot_id, span, drafts,
                                round(settings.event_gap_s * SECOND_NS))
 
@@ -67,12 +71,15 @@ class Growth:
         self.renew = renew
         self.report = ConsolidationReport()
         self._at: Interval | None = None
+        self._choices = ParameterChoices(store)
+        self._runs: Sequence[SkillEvent] = ()
 
     def run(self, writer: SummaryWriter, now_ns: int | None) -> ConsolidationReport:
         """Derive all that waits, then tidy the upper tree."""
         total, done = self._waiting(), 0
         while not self._is_canceled() and (taken := self._derive_next()) is not None:
             self.renew()
+            self._choices.learn(self._runs, writer.asking)
             if self.progress:
                 done += taken
                 self.progress(min(done, total), total)
@@ -92,7 +99,7 @@ class Growth:
     def _derive_next(self) -> int | None:
         """Derive the earliest span that waits; return how many records had, None for no span."""
         try:
-            return self._derive(derived)
+            return self._derive(partial(derived, choices=self._choices))
         except Exception as error:
             if isinstance(error, EmvError) and not isinstance(error, StoreValueError):
                 raise  # the store's trouble: the same again the next time, or a matter of waiting
@@ -115,6 +122,7 @@ class Growth:
                 return None
             span, nodes = widen(session, robot_id, dirty, gap_ns)
             stretch, unread = load(session, robot_id, self.robot, span)
+            self._runs = stretch.runs
             drafts = drafts_of(session, robot_id, span, stretch, self.settings)
             drafts += unread_drafts(row for row in unread if row.kind in EVENT_KINDS)
             drafts.sort(key=lambda draft: (draft.start_ns, draft.end_ns))

@@ -127,17 +127,18 @@ def telling(parameters: Mapping[str, Any]) -> dict[str, list[str]]:
 def _best(found: Mapping[str, Sequence[str]]) -> list[str]:
     """Return at most MAX_PARAMETERS values: what names a thing before the rest, in their order.
 
-    A parameter that lists more than there is room for says how many.
+    A parameter that lists more than there is room for, beside one other, says how many.
     """
     names = sorted(found, key=lambda name: not _names_a_thing(name))
     room = MAX_PARAMETERS
     kept: dict[str, list[str]] = {}
-    for name in names:
+    for index, name in enumerate(names):
         if not room:
             break
         values = list(found[name])
-        if len(values) > room:
-            values = [*values[:room - 1], f'{len(values) - room + 1} more']
+        own = room - 1 if room > 2 and index + 1 < len(names) else room
+        if len(values) > own:
+            values = [*values[:own - 1], f'{len(values) - own + 1} more']
         kept[name] = values
         room -= len(values)
     return [value for name in found for value in kept.get(name, ())]
@@ -145,7 +146,7 @@ def _best(found: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _names_a_thing(name: str) -> bool:
     words = words_of_name(name.rpartition('.')[2]).split()
-    return any(word in _THINGS for word in words)
+    return any(word in _THINGS or word.removesuffix('s') in _THINGS for word in words)
 
 
 def _told(leaf: Leaf) -> str:
