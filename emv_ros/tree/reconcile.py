@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import delete, insert, select, tuple_
+from sqlalchemy import and_, delete, insert, or_, select
 
 from emv_ros.memory import schema
 from emv_ros.memory.documents import text_of
@@ -172,8 +172,12 @@ class Reconciler:
         for start in range(0, len(fresh), 250):
             part_of = fresh[start:start + 250]
             # A record whose stamp was corrected may still belong to a node far away.
-            taken = tuple_(row.kind, row.ref_id).in_(
-                [(kind, ref_id) for kind, ref_id, _ in part_of])
+            ids: dict[str, list[int]] = {}
+            for kind, ref_id, _ in part_of:
+                ids.setdefault(kind, []).append(ref_id)
+            # Kind by kind: SQLite reads the whole table for a list of pairs.
+            taken = or_(*(and_(row.kind == kind, row.ref_id.in_(found))
+                          for kind, found in ids.items()))
             node = schema.NodeRow
             done.left += [Interval(first_ns, last_ns) for first_ns, last_ns in self.session.execute(
                 select(node.start_ns, node.end_ns).distinct()
