@@ -13,7 +13,7 @@ from pathlib import Path
 import threading
 from typing import Any
 
-from emv_ros.evaluation.extractive import Extractive
+from emv_ros.evaluation.extractive import NAME, Extractive
 from emv_ros.evaluation.from_scratch import Night, nights_to_measure, our_tree_anew, papers_way
 from emv_ros.evaluation.life.days import FIRST_DAY, L0_KINDS, ZONE, Day, Life, keep_pictures
 from emv_ros.evaluation.metered import Metered, Seconds, TokenCounter
@@ -30,7 +30,6 @@ from emv_ros.tree.summaries import Summarizer
 ROBOT = 'robot'
 # What is compared over the days, and must be flat.
 SERIES = ('prompt_tokens', 'cpu_s', 'wall_s', 'rows')
-# A rebuild asks for as many summaries as it needs.
 NO_LIMIT = 10**9
 
 
@@ -51,6 +50,7 @@ class DayCost:
     counted_tokens: int
     completion_tokens: int
     longest_prompt: int
+    prompts_over_budget: int
     fallbacks: int
     nodes: int
     rows: int
@@ -100,7 +100,7 @@ class Bench:
             _add(store, day)
         model = Metered(self.model or Extractive(self.counter), self.counter, self.budget)
         with working.measured(), changes.counting():
-            report = consolidate(store, self.settings, model=model, now_ns=day.end_ns,
+            report = consolidate(store, self._nightly, model=model, now_ns=day.end_ns,
                                  cancel=self.cancel)
         own = working.without(model.spent)
         self.costs.append(DayCost(
@@ -108,7 +108,8 @@ class Bench:
             records=len(day.records), adding_s=adding.wall, cpu_s=own.cpu, wall_s=own.wall,
             model_s=model.spent.wall, calls=report.model_calls, prompt_tokens=report.prompt_tokens,
             counted_tokens=model.counted_tokens, completion_tokens=report.completion_tokens,
-            longest_prompt=model.longest_prompt, fallbacks=report.fallbacks,
+            longest_prompt=model.longest_prompt,
+            prompts_over_budget=model.prompts_over_budget, fallbacks=report.fallbacks,
             nodes=report.events + report.goals + report.summaries, rows=changes.rows,
             commits=changes.commits, database_bytes=_database_bytes(store.folder)))
 
@@ -120,28 +121,40 @@ class Bench:
                 first = day_span(FIRST_DAY, parse_zone(ZONE))
                 self.papers.append(papers_way(
                     store, day.number, Interval(first.start_ns, day.end_ns), parse_zone(ZONE),
-                    self.settings.tree, self.counter, self.budget))
+                    self.settings.tree, self.counter, self.context))
         if is_measured:
             self.anew.append(our_tree_anew(
                 folder, ROBOT, day.number, day.end_ns, self._unlimited, self.counter,
-                self.budget))
+                self.context))
 
     @property
     def budget(self) -> int:
-        """The longest prompt that a model of this context may get."""
+        """The tokens that a prompt for a summary may have."""
+        return self.settings.tree.prompt_tokens
+
+    @property
+    def context(self) -> int:
+        """The tokens that a model can read at all."""
         return self.settings.model.context_tokens
 
     @property
+    def _nightly(self) -> TreeSettings:
+        """The settings without limits by the hour: here all nights pass within a few minutes."""
+        return replace(self.settings.tree, hourly_calls=0, hourly_tokens=0, hourly_cost=0.0)
+
+    @property
     def _unlimited(self) -> TreeSettings:
-        return replace(self.settings.tree, call_budget=NO_LIMIT)
+        """The settings of a rebuild, which asks for as many summaries as it needs."""
+        return replace(self._nightly, call_budget=NO_LIMIT)
 
     # What came of it
 
     def _results(self, store: MemoryStore) -> dict[str, Any]:
         counts = store.counts()
         return {
-            'bench': 'consolidate', 'model': self.model_name or Extractive.name,
+            'bench': 'consolidate', 'model': self.model_name or NAME,
             'tokens_by': self.counter.name, 'prompt_budget_tokens': self.budget,
+            'context_tokens': self.context,
             'interrupted': len(self.costs) < self.days,
             'life': {
                 'seed': self.seed, 'days': len(self.costs), 'first_day': FIRST_DAY.isoformat(),
@@ -154,7 +167,7 @@ class Bench:
                      for name in SERIES} if self.costs else {},
             'total': _totals(self.costs),
             'longest_prompt': max((cost.longest_prompt for cost in self.costs), default=0),
-            'prompts_over_budget': sum(cost.longest_prompt > self.budget for cost in self.costs),
+            'prompts_over_budget': sum(cost.prompts_over_budget for cost in self.costs),
             'from_scratch': {
                 'papers_way': _compared(self.papers, self.costs),
                 'our_tree_anew': _compared(self.anew, self.costs)} if self.papers else None,

@@ -42,8 +42,6 @@ class Reply:
 class Extractive:
     """The stand-in, as the tree needs a model."""
 
-    name = NAME
-
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
 
@@ -51,6 +49,10 @@ class Extractive:
     def available(self) -> bool:
         """Always."""
         return True
+
+    def name(self, purpose: str) -> str:
+        """Return its name, whatever it is asked for."""
+        return NAME
 
     def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
                  schema: dict[str, Any] | None = None, deadline_s: float | None = None,

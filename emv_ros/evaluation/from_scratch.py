@@ -29,16 +29,18 @@ from emv_ros.memory.schema import NodeRow
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node
 from emv_ros.settings import TreeSettings
-from emv_ros.timeline import SECOND_NS, Interval
+from emv_ros.timeline import Interval
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.drafts import Draft
-from emv_ros.tree.events import derive
+from emv_ros.tree.growth import derived
 from emv_ros.tree.levels import EPISODE
 from emv_ros.tree.lines import numbered_lines
 from emv_ros.tree.partition import evenly, ranges_of
-from emv_ros.tree.raw import raw_drafts
 from emv_ros.tree.replies import ask, numbered
 from emv_ros.tree.stretch import load
+
+# That way has no limit on the tokens of a prompt.
+NO_LIMIT = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ def papers_way(store: MemoryStore, day: int, span: Interval, zone: tzinfo, setti
         while len(nodes) > 1:
             lines = numbered_lines(nodes, zone)
             parts = evenly(nodes, settings.fan_out)
-            prompts.append(counter.prompt(ask(lines, settings.fan_out), 1))
+            prompts.append(counter.prompt(ask(lines, settings.fan_out, NO_LIMIT), 1))
             reply = grouped(numbered(lines), ranges_of(parts))
             replies += counter.count(reply)
             groups = json.loads(reply)['groups']
@@ -104,9 +106,8 @@ def _derived(store: MemoryStore, span: Interval, settings: TreeSettings) -> list
     """Return the events and goals without a goal above them, as rows that are nowhere stored."""
     with store.reading() as session:
         robot_id = store.robot_id(session, store.robot)
-        drafts = derive(load(session, robot_id, store.robot, span), settings)
-        drafts += raw_drafts(session, robot_id, span, drafts,
-                             round(settings.event_gap_s * SECOND_NS))
+        stretch, _ = load(session, robot_id, store.robot, span)
+        drafts = derived(session, robot_id, span, stretch, settings)
     drafts.sort(key=lambda draft: (draft.start_ns, draft.end_ns))
     return [_row(draft, store.robot, robot_id) for draft in drafts]
 

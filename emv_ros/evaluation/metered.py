@@ -106,6 +106,11 @@ class Metered:
         """Whether the model is."""
         return self.model.available
 
+    def name(self, purpose: str) -> str:
+        """Return the model's name, '' where it tells none."""
+        name = getattr(self.model, 'name', None)
+        return str(name(purpose)) if callable(name) else ''
+
     def complete(self, messages: list[dict[str, Any]], **options: Any) -> ReplyLike:
         """Ask the model; raises what it raises."""
         with self.spent.measured():

@@ -48,11 +48,11 @@ def test_each_day_is_told_and_the_sums_are_theirs(results):
     assert all(cost['prompt_tokens'] == cost['counted_tokens'] for cost in days)
 
 
-def test_no_prompt_is_near_the_context(results):
-    assert results['prompt_budget_tokens'] == 8192
+def test_no_prompt_is_over_the_budget(results):
+    assert results['prompt_budget_tokens'] < results['context_tokens'] == 8192
     assert results['prompts_over_budget'] == 0
     assert results['longest_prompt'] == max(cost['longest_prompt'] for cost in results['days'])
-    assert 0 < results['longest_prompt'] < 2000
+    assert 0 < results['longest_prompt'] <= results['prompt_budget_tokens']
 
 
 def test_what_must_be_flat_has_a_verdict(results):
