@@ -55,8 +55,27 @@ class Tidy:
                 if not self.writer.ready:
                     break
                 self._tidy(node_id)
+        self._ask_again()
         if not self.upper.is_canceled:
             self._close()
+
+    def _ask_again(self) -> None:
+        """Have another model, or another prompt, try where one failed; once, within the budget."""
+        model, version = self.writer.signature
+        done = {'model': model, 'prompt_version': version}
+        if not model or not self.writer.ready or self.upper.state('asked') == done:
+            return
+        for node in self._failed():
+            if not self.writer.ready:
+                return
+            self.before_step()
+            self.writing.write(node.id, again=True)
+        if not self._failed():
+            self.upper.set_state('asked', done)
+
+    def _failed(self) -> list[NodeRow]:
+        return [node for node in self.upper.made_by_rule()
+                if self.writer.may_differ(node.model, node.prompt_version)]
 
     def _tidy(self, node_id: int) -> None:
         self.before_step()

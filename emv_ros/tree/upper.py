@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
 import threading
+from typing import Any
 
 from sqlalchemy import select
 
@@ -55,6 +56,26 @@ class UpperTree:
             return session.scalar(select(NodeRow).where(
                 NodeRow.robot_id.in_(robot_ids), NodeRow.parent_id.is_(None),
                 NodeRow.level >= DAY))
+
+    def made_by_rule(self) -> list[NodeRow]:
+        """Return the nodes that a model failed at, from below upwards, in order of time.
+
+        Looks through the whole life: only for what happens seldom.
+        """
+        with self.store.reading() as session:
+            robot_ids = self.store.robot_ids(session, [self.robot])
+            return list(session.scalars(
+                select(NodeRow).where(NodeRow.robot_id.in_(robot_ids), NodeRow.level >= EPISODE,
+                                      NodeRow.made_by == 'rule', NodeRow.model != '')
+                .order_by(NodeRow.level, NodeRow.start_ns, NodeRow.id)))
+
+    def state(self, name: str) -> dict[str, Any] | None:
+        """Return a small value that is kept for this robot's tree, or None."""
+        return self.store.state(f'tree:{name}:{self.robot}')
+
+    def set_state(self, name: str, value: dict[str, Any]) -> None:
+        """Keep a small value for this robot's tree."""
+        self.store.set_state(f'tree:{name}:{self.robot}', value)
 
     def walk(self, wanted: Callable[[NodeRow], bool]) -> Iterator[int]:
         """Yield the nodes above episodes that are wanted, below wanted ones, children first.

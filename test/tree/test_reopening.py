@@ -225,9 +225,8 @@ def test_a_late_record_in_a_past_week_asks_for_its_path_alone(store):
 
 def test_what_goes_on_looking_the_same_keeps_its_texts(store):
     """A sight that lasts longer says nothing new: no text is lost, no model asked."""
-    store.add_many([say(0, 'look there'), *span('Go', 10, 20), see(40, 'mug')])
-    consolidate(store, SETTINGS, model=Scripted(
-        lambda messages: f'All about {listed(messages)[0].split()[-1]}'))
+    store.add_many([say(0, 'the kitchen'), *span('Go', 10, 20), see(40, 'mug')])
+    consolidate(store, SETTINGS, model=Scripted(lambda _: 'The user spoke of the kitchen.'))
     model = Scripted([])
     store.add(see(70, 'mug'))
     consolidate(store, SETTINGS, model=model)
