@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.rows import object_of, record_of, relation_of
+from emv_ros.records import Status
 from emv_ros.timeline import HOUR_NS, Interval
 from emv_ros.tree.events import Stretch
 from emv_ros.tree.levels import DAY, EPISODE, GOAL
@@ -27,6 +28,7 @@ EVENT_KINDS = ('skill_event', 'utterance', 'scene', 'annotation', 'observation')
 # So many waiting records are taken at once, so that no transaction holds the writers for long.
 CHUNK = 800
 IN_LIMIT = 500
+ENDS = frozenset(str(status) for status in Status if status.is_final)
 # The rows that a scene consists of.
 PARTS: dict[str, Any] = {
     'scene_object': schema.SceneObjectRow, 'scene_relation': schema.SceneRelationRow}
@@ -143,7 +145,30 @@ def _with_named_parents(session: Session, robot_id: int, span: Interval) -> Inte
                 # An id that a source uses again far away is another run.
                 row.stamp_ns >= span.start_ns - 24 * HOUR_NS, row.stamp_ns <= span.end_ns)):
             span = Interval(min(span.start_ns, first_ns), max(span.end_ns, last_ns))
+    return _with_named_children(session, robot_id, span)
+
+
+def _with_named_children(session: Session, robot_id: int, span: Interval) -> Interval:
+    """Widen a span to the runs that name a waiting run of which only the end was reported."""
+    row = schema.SkillEventRow
+    ended = [source_id for source_id, transitions in session.execute(
+        select(row.source_id, row.transitions).where(
+            row.robot_id == robot_id, row.pending, row.source_id != '',
+            row.stamp_ns >= span.start_ns, row.stamp_ns <= span.end_ns))
+        if _tells_only_an_end(transitions)]
+    for part in chunks(ended):
+        first_ns = session.scalar(select(func.min(row.stamp_ns)).where(
+            row.robot_id == robot_id, row.parent_source_id.in_(part),
+            row.stamp_ns >= span.start_ns - 24 * HOUR_NS, row.stamp_ns <= span.end_ns))
+        if first_ns is not None:
+            span = Interval(min(span.start_ns, first_ns), span.end_ns)
     return span
+
+
+def _tells_only_an_end(transitions: Any) -> bool:
+    """Whether the first change of state is an end; False for what is no list of changes."""
+    first = transitions[0] if isinstance(transitions, list) and transitions else None
+    return isinstance(first, list) and bool(first) and str(first[0]) in ENDS
 
 
 def load(session: Session, robot_id: int, robot: str,
@@ -212,9 +237,15 @@ def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch,
     """
     taken, news = 0, []
     for row in unread:
-        if row.kind in PARTS or _take(session, row.kind, schema.KINDS[row.kind].id == row.ref_id):
-            news.append(row)
-            taken += row.kind not in PARTS
+        if row.kind in PARTS:
+            part = PARTS[row.kind]
+            is_new = bool(session.scalar(
+                select(schema.SceneRow.pending).join(part, part.scene_id == schema.SceneRow.id)
+                .where(part.id == row.ref_id)))
+        else:
+            is_new = bool(_take(session, row.kind, schema.KINDS[row.kind].id == row.ref_id))
+            taken += is_new
+        news += [row] if is_new else []
     for kind, records in zip(EVENT_KINDS, (
             stretch.runs, stretch.utterances, stretch.scenes, stretch.annotations,
             stretch.observations), strict=True):
