@@ -10,6 +10,8 @@ from emv_ros.commands.parsing import add_verbs
 BENCHES = {
     'consolidate': ('bench_consolidate',
                     'what a day of consolidation costs while a life grows to 100 days'),
+    'summaries': ('bench_summaries',
+                  'how well the model writes the summaries of this memory, on a copy of it'),
 }
 
 

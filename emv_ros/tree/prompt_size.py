@@ -87,11 +87,6 @@ def fitting(lines: Sequence[str], limit: int) -> list[str]:
             *(cut(line, SHORTEST_LINE - 1) for line in lines[-last:])]
 
 
-def most_lines(limit: int) -> int:
-    """Return how many lines of the shortest length have at most `limit` tokens."""
-    return max(1, limit // SHORTEST_LINE)
-
-
 def _room(sizes: Sequence[int], limit: int) -> int:
     """Return the size to which the larger ones are cut so that all have `limit` together."""
     left, count = limit, len(sizes)

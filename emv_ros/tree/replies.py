@@ -17,6 +17,8 @@ from emv_ros.tree.checks import Fault, faults_in, misplaced_in
 
 PROMPT_VERSION = 'group-4'
 MAX_ERRORS = 4
+# What a task takes beside the ranges that it names.
+TASK_TOKENS = 80
 
 # The (first, last) of groups, from 1, both included.
 Ranges = Sequence[tuple[int, int]]
@@ -114,37 +116,45 @@ class Parsed:
                      for place, group in enumerate(self.groups))
 
 
-def numbered(lines: Sequence[str]) -> list[str]:
+def numbered(lines: Sequence[str]) -> str:
     """Return the lines with numbers, from 1."""
+    return '\n'.join(_numbered(lines))
+
+
+def _numbered(lines: Sequence[str]) -> list[str]:
     return [f'{number}. {line}' for number, line in enumerate(lines, 1)]
 
 
-def ask(lines: Sequence[str], fan_out: int, limit: int,
-        ranges: Ranges = ()) -> list[dict[str, Any]]:
-    """Return the messages that ask for groups of the lines, or for summaries of given groups.
+def ask(lines: Sequence[str], fan_out: int, limit: int) -> list[dict[str, Any]]:
+    """Return the messages that ask for groups of the lines.
 
     They have at most `limit` tokens, for which lines are cut so that a second try fits too.
     Raises ValueError for more lines than `most_items`.
     """
-    if len(lines) > most_items(limit):
-        raise ValueError(f'{len(lines)} items do not fit into a prompt of {limit} tokens')
-    if ranges:
-        task = task_of(ranges)
-    else:
-        task = (f'Put these {len(lines)} items into at most {most_groups(len(lines))} groups, '
-                f'at most {fan_out} items in a group. The last group must end at {len(lines)}.')
-    frame = prompt_size.tokens_of(_messages(f'{task}\n\n')) + len(ranges)
-    lines = prompt_size.fitting(numbered(lines), prompt_size.of_first_try(limit) - frame)
-    items = '\n\n'.join('\n'.join(lines[first - 1:last])
-                        for first, last in ranges or [(1, len(lines))])
+    count = len(lines)
+    if count > most_items(limit):
+        raise ValueError(f'{count} items do not fit into a prompt of {limit} tokens')
+    task = (f'Put these {count} items into at most {most_groups(count)} groups, '
+            f'at most {fan_out} items in a group. The last group must end at {count}.')
+    room = _room(limit, f'{task}\n\n') - prompt_size.tokens(task_of(_each(count)))
+    items = '\n'.join(prompt_size.fitting(_numbered(lines), room))
     return _messages(f'{task}\n\n{items}')
 
 
 def most_items(limit: int) -> int:
     """Return how many items a prompt of `limit` tokens can list."""
-    # The task, which may name the range of each item, has fewer tokens than the items.
-    room = prompt_size.of_first_try(limit) - prompt_size.tokens_of(_messages(''))
-    return prompt_size.most_lines(room // 2)
+    # A second try names the range of each group, of which there may be one an item.
+    each = prompt_size.SHORTEST_LINE + prompt_size.tokens(task_of([(9999, 9999)] * 2)) \
+        - prompt_size.tokens(task_of([(9999, 9999)]))
+    return max(1, (_room(limit, '') - TASK_TOKENS) // each)
+
+
+def _room(limit: int, task: str) -> int:
+    return prompt_size.of_first_try(limit) - prompt_size.tokens_of(_messages(task))
+
+
+def _each(count: int) -> Ranges:
+    return [(place, place) for place in range(1, count + 1)]
 
 
 def _messages(content: str) -> list[dict[str, Any]]:

@@ -145,7 +145,7 @@ def test_a_true_plain_summary():
 
 def test_more_items_than_a_prompt_can_list_are_refused_before_it_is_built():
     most = most_items(3000)
-    assert most > 12
+    assert most > 12  # the default length of a list
     assert tokens_of(ask(['x' * 600] * most, 8, 3000)) <= 3000
     with pytest.raises(ValueError, match=f'{most + 1} items do not fit'):
         ask(['x'] * (most + 1), 8, 3000)
