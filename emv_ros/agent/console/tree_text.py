@@ -101,10 +101,9 @@ class TreeText:
     def _shown(self, key: int, most: int | None) -> list[Node]:
         """Return the children to show, in order: first those that are expanded themselves."""
         wanted = self._wanted(key)
-        if most is None:
-            most = MAX_CHILDREN
-        elif key in self._latest[:-1]:
-            wanted = [child for child in wanted if child.id in self._latest]
+        if most is not None and key in self._latest[:-1]:
+            return [child for child in wanted if child.id in self._latest]
+        most = MAX_CHILDREN if most is None else most
         if len(wanted) <= most:
             return wanted
         by_use = sorted(wanted, key=lambda child: -self._uses.get(child.id or 0, -1))
