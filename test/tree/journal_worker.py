@@ -1,7 +1,6 @@
-"""A process that consolidates a memory with a scripted model, to be killed at any moment.
+"""What a process does that is to be killed at any moment: it consolidates with a scripted model.
 
-Arguments: the memory's folder, and a file to which each question is written, synced, before its
-reply comes.
+The model writes each question to a file, synced, before it replies.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import hashlib
 import json
 import os
 from pathlib import Path
-import sys
 import threading
 from typing import Any
 
@@ -63,12 +61,7 @@ class Noted:
         return Said(reply_to(messages), cost=0.25)
 
 
-def main() -> int:
-    """Consolidate once."""
-    with open_memory(Path(sys.argv[1])) as store:
-        consolidate(store, WORK, model=Noted(Path(sys.argv[2])))
-    return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+def work(folder: Path, file: Path) -> None:
+    """Consolidate the memory in a folder once; write each question to the file."""
+    with open_memory(folder) as store:
+        consolidate(store, WORK, model=Noted(file))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import multiprocessing
 import random
-import subprocess
-import sys
 import threading
 import time
 
+import journal_worker
 from journal_worker import WORK, Noted, a_life
 from life_parts import SETTINGS, UTC, Scripted, check_whole, listed, open_memory, say
 import pytest
@@ -21,7 +20,9 @@ from emv_ros.timeline import HOUR_NS
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.journal import Journal, PaidReply, forget_replies, key_of
 
-WORKER = Path(__file__).with_name('journal_worker.py')
+# Its processes come from one that has imported all: each is there at once.
+WORKERS = multiprocessing.get_context('forkserver')
+WORKERS.set_forkserver_preload(['journal_worker'])
 LIMIT_S = 60.0
 
 
@@ -32,18 +33,17 @@ def lines_of(file):
 def run_and_kill(folder, log, after, moment_s):
     """Run the worker; kill it a moment after it asked `after` more questions. True if it was."""
     before = len(lines_of(log))
-    process = subprocess.Popen([sys.executable, str(WORKER), str(folder), str(log)])
+    process = WORKERS.Process(target=journal_worker.work, args=(folder, log))
+    process.start()
     limit = time.monotonic() + LIMIT_S
-    while process.poll() is None and len(lines_of(log)) < before + after:
+    while process.is_alive() and len(lines_of(log)) < before + after:
+        process.join(0.001)
         assert time.monotonic() < limit
-    try:
-        process.wait(moment_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return True
-    assert process.returncode == 0
-    return False
+    process.join(moment_s)
+    process.kill()  # SIGKILL
+    process.join()
+    assert process.exitcode in (0, -9)
+    return process.exitcode != 0
 
 
 def upper(store):
