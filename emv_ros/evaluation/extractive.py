@@ -17,7 +17,6 @@ from typing import Any
 
 from emv_ros.evaluation.metered import TokenCounter
 from emv_ros.tree.checks import FAILURES
-from emv_ros.tree.texts import clip
 
 NAME = 'extractive (bench only)'
 # A summary of the embedded model has about as many characters.
@@ -94,9 +93,17 @@ def _summary(listed: str) -> str:
     """Return the records that say most, what failed before all else, in their order."""
     told = [match['told'] for line in listed.splitlines() if (match := _RECORD.match(line))]
     if not told:
-        return clip(listed, SUMMARY_CHARS)
+        return _cut(' '.join(listed.split()), SUMMARY_CHARS)
     ranked = sorted(range(len(told)), key=lambda place: (
         not _FAILED.search(told[place]), -len(told[place]), place))
     room = SUMMARY_CHARS // min(3, len(told))
     kept = sorted(ranked[:3])
-    return '; '.join(clip(told[place], room) for place in kept)
+    return '; '.join(_cut(told[place], room) for place in kept)
+
+
+def _cut(text: str, room: int) -> str:
+    """Return the beginning of a text, whole words and what was quoted closed."""
+    text = text.rstrip(' …')
+    if len(text) > room:
+        text = text[:room].rpartition(' ')[0].rstrip(' ,;:(')
+    return f'{text}"' if text.count('"') % 2 else text
