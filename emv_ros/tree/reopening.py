@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select, text, tuple_
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -115,7 +115,7 @@ def _blank(session: Session, kind: str, ref_ids: Sequence[int]) -> None:
     """Take back what the nodes of records say, and those above them, up to the root."""
     member, node = schema.NodeMemberRow, schema.NodeRow
     holders = set(session.scalars(select(member.node_id).where(
-        tuple_(member.kind, member.ref_id).in_([(kind, ref_id) for ref_id in ref_ids]))))
+        member.kind == kind, member.ref_id.in_(ref_ids))))
     rows: dict[int, Any] = {}
     waiting = holders
     while waiting:

@@ -151,11 +151,14 @@ def _with_named_parents(session: Session, robot_id: int, span: Interval) -> Inte
 def _with_named_children(session: Session, robot_id: int, span: Interval) -> Interval:
     """Widen a span to the runs that name a waiting run of which only the end was reported."""
     row = schema.SkillEventRow
-    ended = [source_id for source_id, transitions in session.execute(
-        select(row.source_id, row.transitions).where(
-            row.robot_id == robot_id, row.pending, row.source_id != '',
-            row.stamp_ns >= span.start_ns, row.stamp_ns <= span.end_ns))
-        if _tells_only_an_end(transitions)]
+    try:
+        ended = [source_id for source_id, transitions in session.execute(
+            select(row.source_id, row.transitions).where(
+                row.robot_id == robot_id, row.pending, row.source_id != '',
+                row.stamp_ns >= span.start_ns, row.stamp_ns <= span.end_ns))
+            if _tells_only_an_end(transitions)]
+    except UNREADABLE:  # one of them is damaged, and is named when the stretch is read
+        return span
     for part in chunks(ended):
         first_ns = session.scalar(select(func.min(row.stamp_ns)).where(
             row.robot_id == robot_id, row.parent_source_id.in_(part),
