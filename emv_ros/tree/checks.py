@@ -14,9 +14,10 @@ import re
 
 from emv_ros.memory.documents import words_of_name
 from emv_ros.tree.counts import untrue_hours, untrue_numbers
+from emv_ros.tree.little_words import FUNCTION
 from emv_ros.tree.nouns import is_known_word, nouns_in
 from emv_ros.tree.speech import handed_wrongly, misheard, strangers
-from emv_ros.tree.words import Vocabulary
+from emv_ros.tree.words import Vocabulary, forms, words_in
 
 # Words that any summary may use.
 _COMMON = {
@@ -25,9 +26,8 @@ _COMMON = {
     'other', 'person', 'pose', 'position', 'robot', 'said', 'saying', 'some', 'succeeded',
     'that', 'then', 'there', 'they', 'this', 'times', 'user', 'what', 'where', 'which', 'while',
     'with'}
-_SMALL = {
-    'an', 'and', 'are', 'as', 'at', 'by', 'can', 'cannot', 'do', 'for', 'he', 'in', 'is', 'it',
-    'my', 'not', 'of', 'on', 'or', 'she', 'so', 'the', 'to', 'was', 'we', 'were', 'you'}
+# Words by which nobody tells what happened.
+_EMPTY = {'robot', 'user', 'human', 'person', 'object', 'succeed', 'successfully', 'record', 'time'}
 # Marks in a line what went wrong and was not made good.
 FAILURES = ('failed', 'aborted', 'canceled')
 MOST_WORDS = 4
@@ -78,7 +78,9 @@ def faults_in(summary: str, lines: Sequence[str], facts: Sequence[str] = ()) -> 
 
 def speaks_of(summary: str, lines: Sequence[str]) -> bool:
     """Whether a summary has any telling word of the lines, in whatever form: a refusal has none."""
-    return bool(_beginnings(summary) & _beginnings(' '.join(lines)))
+    said = Vocabulary(lines)
+    return any(said.has(word) for word in words_in(summary)
+               if word not in FUNCTION and not forms(word) & _EMPTY)
 
 
 def untold_failures(summary: str, lines: Sequence[str]) -> list[str]:
@@ -125,11 +127,6 @@ def invented_things(summary: str, known: Sequence[str]) -> list[str]:
     vocabulary = Vocabulary(known)
     return [word for word in nouns_in(summary)
             if (word.islower() or is_known_word(word)) and not vocabulary.has(word)]
-
-
-def _beginnings(text: str) -> set[str]:
-    found = re.findall(r'[^\W_]{2,}', words_of_name(text).lower())
-    return {word[:4] for word in found if word not in _COMMON | _SMALL}
 
 
 def _stems(text: str) -> set[str]:

@@ -1,8 +1,8 @@
 """Numbers that a summary says, in figures and in words, against those that follow from its items.
 
-A number follows where an item says it, or where so many items speak of one thing: three lines
-about a grasp make "three times" true. Times of the clock may be written in other ways. Whether the
-right thing is counted is not checked.
+A number follows where an item says it, or where so many items speak of one thing that the summary
+names: three lines about a grasp make "grasped three times" true. Times of the clock may be written
+in other ways. Whether the right thing is counted is not checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PARTS = re.compile(r'[;,]|\band\b')
 # What may be counted without being named alike: 'three objects' of a mug, a cup and a plate.
 _THINGS = {'object', 'objects', 'item', 'items', 'thing', 'things', 'task', 'tasks', 'action',
            'actions', 'step', 'steps', 'activity', 'activities', 'place', 'places', 'location',
-           'locations', 'goal', 'goals', 'question', 'questions'}
+           'locations', 'goal', 'goals', 'question', 'questions', 'record', 'records'}
 _HOURS = {'morning': range(4, 13), 'noon': range(11, 15), 'afternoon': range(11, 19),
           'evening': range(16, 24), 'night': (*range(19, 24), *range(7)),
           'midnight': (*range(22, 24), *range(2))}
@@ -46,7 +46,8 @@ def untrue_numbers(summary: str, lines: Sequence[str], facts: Sequence[str] = ()
     said = ' '.join(known).lower()
     figures = set(_FIGURES.findall(said))
     written = figures | _clock_forms(said)
-    allowed = _counted(lines) | _counted(facts)
+    told = {form for word in words_in(summary) for form in forms(word)}
+    allowed = {0, 1, *_counted(lines, told), *_counted(facts, told)}
     most = max(len(lines), len(facts), *(len(_PARTS.split(text)) for text in known))
     tokens = ['', *_TOKEN.findall(summary), '']
     found: dict[str, None] = {}
@@ -73,12 +74,12 @@ def untrue_hours(summary: str, known: Sequence[str]) -> list[str]:
             if hours and word not in told and hours.isdisjoint(_HOURS[word])]
 
 
-def _counted(texts: Sequence[str]) -> set[int]:
-    """Return the numbers that texts say, and of how many texts each word is.
+def _counted(texts: Sequence[str], told: set[str]) -> set[int]:
+    """Return the numbers that texts say, and how many texts share each word with what is told.
 
     A text that holds several times the same, "(3 times)", counts so often.
     """
-    numbers = {0, 1, len(texts)}
+    numbers: set[int] = set()
     plain: Counter[str] = Counter()
     weighed: Counter[str] = Counter()
     for text in texts:
@@ -88,7 +89,7 @@ def _counted(texts: Sequence[str]) -> set[int]:
                     default=1)
         words = set(words_in(text))
         numbers |= {_WORDS[word] for word in words if word in _WORDS}
-        for form in {form for word in words for form in forms(word)}:
+        for form in told.intersection(form for word in words for form in forms(word)):
             plain[form] += 1
             weighed[form] += times
     return numbers | set(plain.values()) | set(weighed.values())

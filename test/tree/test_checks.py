@@ -8,6 +8,7 @@ from emv_ros.tree.checks import (
     invented_names,
     invented_things,
     misplaced_in,
+    speaks_of,
     untold_failures,
 )
 from emv_ros.tree.counts import untrue_hours, untrue_numbers
@@ -175,6 +176,14 @@ def test_what_went_from_hand_to_hand(line, true, false):
 def test_where_both_happened_hands_are_not_judged():
     lines = ['receive object from human succeeded', 'hand over object to human succeeded']
     assert handed_wrongly('The robot gave the object to the human.', lines) == ''
+
+
+@pytest.mark.parametrize('summary, speaks', [
+    ('The robot looked in all four directions.', True), ('It kept looking.', True),
+    ('I am sorry, but I cannot help with that.', False), ('The robot succeeded.', False),
+    ('Sure! Here is the summary you asked for:', False)])
+def test_a_summary_speaks_of_its_items(summary, speaks):
+    assert speaks_of(summary, ['20:17 look up succeeded', '20:17 look down succeeded']) == speaks
 
 
 def test_words_of_other_groups():
