@@ -87,14 +87,15 @@ def plot(path: Path, spans: Sequence[NodeSpan], spent: Sequence[Cost], zone: tzi
     if not spans:
         raise EmvError('there is nothing to draw: the tree is empty; `emv consolidate` makes it')
     buffer = BytesIO()
-    _drawn(spans, spent, zone).savefig(buffer, format=kind, dpi=DPI)
+    drawn(spans, spent, zone).savefig(buffer, format=kind, dpi=DPI)
     try:
         path.write_bytes(buffer.getvalue())
     except OSError as error:
         raise EmvError(f'cannot write {path}: {error.strerror or error}') from error
 
 
-def _drawn(spans: Sequence[NodeSpan], spent: Sequence[Cost], zone: tzinfo) -> Figure:
+def drawn(spans: Sequence[NodeSpan], spent: Sequence[Cost], zone: tzinfo) -> Figure:
+    """Return the figure; raises EmvError where matplotlib is missing."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

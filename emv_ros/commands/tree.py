@@ -112,9 +112,11 @@ def _branches(view: TreeView, args: argparse.Namespace, reference: tuple[str, in
 
 def _node_of(view: TreeView, kind: str, ref_id: int) -> int:
     """Return the node that a record belongs to. Raises NotFoundError where there is none."""
+    from emv_ros.memory.details import details
+
+    details(view.store, kind, ref_id)  # raises where there is no such record
     node = view.covering(kind, ref_id)
     if node is None:
-        view.store.get(kind, ref_id)  # raises where there is no such record
         raise NotFoundError(f'{ID_LETTERS[kind]}{ref_id} is not in the tree yet')
     return node.id or 0
 
