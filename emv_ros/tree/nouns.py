@@ -30,17 +30,19 @@ def nouns_in(text: str) -> list[str]:
 
 def _nouns(tokens: list[str]) -> Iterator[str]:
     leads = False  # whether what stands before makes a noun of a word that may be one
-    was_noun = has_infinitive = False
+    was_noun = has_infinitive = is_listed = False
     before = ''
     for place, token in enumerate(tokens):
         word = token.lower().removesuffix("'s")
         after = tokens[place + 1].lower() if place + 1 < len(tokens) else '.'
         if not word.isalpha() or word in FUNCTION:
             has_infinitive = _has_infinitive(word, has_infinitive)
-            goes_on = word in (',', 'and', 'or') and (was_noun or before == ',')
-            leads = _leads(word, before, after) or (goes_on and not has_infinitive)
+            is_listed = word in (',', 'and', 'or') and (was_noun or before == ',')
+            leads = _leads(word, before, after) or (is_listed and not has_infinitive)
             was_noun = False
         else:
+            leads = leads and not (is_listed and _is_verb(word, after))
+            is_listed = False
             begins = before in ('', '.', ';', ':')
             is_noun = _is_noun(word, after, leads or _is_past(before), was_noun, begins)
             if (is_noun and not _is_general(word)) or (leads and word in COLOURS):
@@ -70,6 +72,13 @@ def _is_past(word: str) -> bool:
     kinds = readings(word)
     return set(kinds) <= {VERB, ADJECTIVE} and VERB in kinds and word not in kinds[VERB] \
         and not word.endswith(('s', 'ing'))
+
+
+def _is_verb(word: str, after: str) -> bool:
+    """Whether a word in a list, of things or of deeds, is a verb in the past, or has an object."""
+    verbs = readings(word).get(VERB, (word,))
+    return set(verbs) != {word} and (
+        not word.endswith('s') or after in ARTICLES or after in ('it', 'them'))
 
 
 def _is_noun(word: str, after: str, leads: bool, was_noun: bool, begins: bool) -> bool:

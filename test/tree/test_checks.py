@@ -74,6 +74,8 @@ def test_verbs_are_no_things():
         'mug', 'door']
     assert nouns_in('It wanted to open the door and close the window.') == ['door', 'window']
     assert nouns_in('The robot saw a mug and left.') == ['mug']
+    assert nouns_in('It took a mug, drove home, and felt the door.') == ['mug', 'door']
+    assert nouns_in('It opens the door, places the mug, and plates.') == ['door', 'mug', 'plates']
 
 
 @pytest.mark.parametrize('summary, found', [
