@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 import time
 from typing import Any
 
@@ -33,7 +34,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One call that was made, or is to be made: tokens both ways, cost in US dollars."""
+    """Calls that were made, or one to be made: tokens both ways, cost in US dollars."""
 
     stamp_ns: int
     calls: int
@@ -55,14 +56,16 @@ class HourlyBudget:
             return None
         now_ns = time.time_ns()
         made = self._made(now_ns)
-        tokens, cost = sum(use.tokens for use in made), sum(use.cost for use in made)
+        # What is left in the hour when the first so many calls are an hour old; [0] is now.
+        left = list(accumulate(reversed(made), _sum, initial=Use(now_ns, 0, 0, 0.0)))[::-1]
         # What a token cost in this hour, replies included, is what the next ones will cost.
-        wanted = Use(now_ns, 1, prompt_tokens, prompt_tokens * cost / tokens if tokens else 0.0)
-        reason = self._reason(made, wanted)
+        price = left[0].cost / left[0].tokens if left[0].tokens else 0.0
+        wanted = Use(now_ns, 1, prompt_tokens, prompt_tokens * price)
+        reason = self._reason(left[0], wanted)
         if not reason:
             return None
-        until_ns = next((use.stamp_ns + HOUR_NS for at, use in enumerate(made, 1)
-                         if not self._reason(made[at:], wanted)), None)
+        until_ns = next((use.stamp_ns + HOUR_NS for use, later in zip(made, left[1:], strict=True)
+                         if not self._reason(later, wanted)), None)
         return Refusal(reason, until_ns)
 
     def _made(self, now_ns: int) -> list[Use]:
@@ -77,21 +80,24 @@ class HourlyBudget:
         return [Use(stamp_ns, int(bool(tokens) or outcome not in NOT_SERVED), tokens, cost)
                 for stamp_ns, outcome, tokens, cost in rows]
 
-    def _reason(self, made: Sequence[Use], wanted: Use) -> str:
+    def _reason(self, spent: Use, wanted: Use) -> str:
         limits = self.settings
-        calls = sum(use.calls for use in made)
-        if limits.hourly_calls and calls + wanted.calls > limits.hourly_calls:
+        if limits.hourly_calls and spent.calls + wanted.calls > limits.hourly_calls:
             return f'the model calls for summaries in an hour ({limits.hourly_calls}) are made'
-        tokens = sum(use.tokens for use in made)
-        if limits.hourly_tokens and tokens + wanted.tokens > limits.hourly_tokens:
-            return (f'of the {limits.hourly_tokens} tokens for summaries in an hour {tokens} are '
-                    f'spent, and the next prompt takes about {wanted.tokens}')
-        cost = sum(use.cost for use in made)
-        if limits.hourly_cost and (
-                cost >= limits.hourly_cost or cost + wanted.cost > limits.hourly_cost):
-            return (f'of the ${limits.hourly_cost:.2f} for summaries in an hour ${cost:.4f} are '
-                    f'spent, and the next call costs about ${wanted.cost:.4f}')
+        if limits.hourly_tokens and spent.tokens + wanted.tokens > limits.hourly_tokens:
+            return (f'of the {limits.hourly_tokens} tokens for summaries in an hour '
+                    f'{spent.tokens} are spent, and the next prompt takes about {wanted.tokens}')
+        if limits.hourly_cost and (spent.cost >= limits.hourly_cost
+                                   or spent.cost + wanted.cost > limits.hourly_cost):
+            return (f'of the ${limits.hourly_cost:.2f} for summaries in an hour '
+                    f'${spent.cost:.4f} are spent, and the next call costs about '
+                    f'${wanted.cost:.4f}')
         return ''
+
+
+def _sum(one: Use, other: Use) -> Use:
+    return Use(one.stamp_ns, one.calls + other.calls, one.tokens + other.tokens,
+               one.cost + other.cost)
 
 
 def estimate(messages: Sequence[dict[str, Any]]) -> int:
