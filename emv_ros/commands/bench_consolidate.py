@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="'embedded' or a litellm name; default: a stand-in that copies words "
                              'out of its prompts, since 1,000 real calls take hours')
     parser.add_argument('--every-night', action='store_true',
-                        help='start over each night, not just the first, each tenth and the last')
+                        help='start over each night, which takes an hour, not just the first, some '
+                             'between and the last')
     parser.add_argument('--no-rebuild', action='store_true', help='never start over')
     parser.add_argument('--out', metavar='FILE', type=Path, help='write the JSON there, too')
     parser.add_argument('--work', metavar='FOLDER', type=Path,

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+import os
 from pathlib import Path
+import platform
 import threading
 from typing import Any
 
@@ -31,6 +33,9 @@ ROBOT = 'robot'
 # What is compared over the days, and must be flat.
 SERIES = ('prompt_tokens', 'cpu_s', 'wall_s', 'rows')
 NO_LIMIT = 10**9
+# A rival is measured at so many nights only: what lies between is on a straight line, and our tree
+# anew takes as long as all nights together.
+PAPERS_EVERY, ANEW_EVERY = 10, 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,20 +81,20 @@ class Bench:
     costs: list[DayCost] = field(default_factory=list)
     papers: list[Night] = field(default_factory=list)
     anew: list[Night] = field(default_factory=list)
+    _load_before: float = field(default_factory=lambda: os.getloadavg()[0])
 
     def run(self) -> dict[str, Any]:
         """Live all days and return the results; `cancel` ends it after the day under way."""
         lived, bare = self.folder / 'lived', self.folder / 'bare'
         with _open(lived) as store:
             life = Life(self.seed, keep_pictures(store))
-            measured = nights_to_measure(self.days, self.every_night) if self.rebuilds else ()
             for number in range(1, self.days + 1):
                 if self.cancel.is_set():
                     break
                 day = life.day(number)
                 self._live(store, day)
                 if self.rebuilds:
-                    self._rebuild(bare, day, is_measured=number in measured)
+                    self._rebuild(bare, day)
                 self.progress(number, self.days)
             return self._results(store)
 
@@ -113,19 +118,22 @@ class Bench:
             nodes=report.events + report.goals + report.summaries, rows=changes.rows,
             commits=changes.commits, database_bytes=_database_bytes(store.folder)))
 
-    def _rebuild(self, folder: Path, day: Day, is_measured: bool) -> None:
-        """Add a day to the memory without a tree, and on some nights build one from all of it."""
+    def _rebuild(self, folder: Path, day: Day) -> None:
+        """Add a day to the memory without a tree; on some nights build one from all of it."""
         with _open(folder) as store:
             _add(store, day)
-            if is_measured:
+            if day.number in self._nights(PAPERS_EVERY):
                 first = day_span(FIRST_DAY, parse_zone(ZONE))
                 self.papers.append(papers_way(
                     store, day.number, Interval(first.start_ns, day.end_ns), parse_zone(ZONE),
                     self.settings.tree, self.counter, self.context))
-        if is_measured:
+        if day.number in self._nights(ANEW_EVERY):
             self.anew.append(our_tree_anew(
                 folder, ROBOT, day.number, day.end_ns, self._unlimited, self.counter,
                 self.context))
+
+    def _nights(self, every: int) -> list[int]:
+        return nights_to_measure(self.days, 1 if self.every_night else every)
 
     @property
     def budget(self) -> int:
@@ -156,6 +164,8 @@ class Bench:
             'tokens_by': self.counter.name, 'prompt_budget_tokens': self.budget,
             'context_tokens': self.context,
             'interrupted': len(self.costs) < self.days,
+            'machine': {'cores': os.cpu_count(), 'python': platform.python_version(),
+                        'load_average': [self._load_before, os.getloadavg()[0]]},
             'life': {
                 'seed': self.seed, 'days': len(self.costs), 'first_day': FIRST_DAY.isoformat(),
                 'zone': ZONE, 'episodes': sum(cost.episodes for cost in self.costs),

@@ -13,7 +13,6 @@ Both are asked of the stand-in for a model, and without any limit on calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 import json
@@ -119,7 +118,6 @@ def _row(draft: Draft, robot: str, robot_id: int) -> NodeRow:
     return node
 
 
-def nights_to_measure(days: int, every_night: bool) -> Sequence[int]:
-    """Return the nights at which rivals are measured: the first, each tenth, the last; or all."""
-    return [day for day in range(1, days + 1)
-            if every_night or day in (1, days) or day % 10 == 0]
+def nights_to_measure(days: int, every: int) -> list[int]:
+    """Return the nights at which a rival is measured: the first, each `every`th, the last."""
+    return [day for day in range(1, days + 1) if day in (1, days) or day % every == 0]

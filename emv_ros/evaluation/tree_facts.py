@@ -5,6 +5,7 @@ Reads the tables alone and shares nothing with the code that makes the tree.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from sqlalchemy import select
 
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
-from emv_ros.tree.levels import GOAL
+from emv_ros.tree.levels import DAY, GOAL
+from emv_ros.tree.raw import RAW_KINDS
 
 # Records that are members of a node; raw ones lie under the node that covers their stamp.
 MEMBER_KINDS = ('utterance', 'skill_event', 'annotation', 'scene', 'observation')
@@ -36,7 +38,9 @@ class TreeFacts:
     """The shape of one tree; lengths in characters.
 
     `depth` counts the nodes from the root to the deepest one. `one_path` is the share of the
-    records that are a member of exactly one node from which parents lead to the one root.
+    records that are a member of exactly one node from which parents lead to the one root. Pictures,
+    joint samples and poses are members of none, but belong to the span that holds their stamp:
+    `raw_in_one_day` is the share of them that lie in the span of exactly one day.
     """
 
     nodes: int
@@ -49,6 +53,8 @@ class TreeFacts:
     records: int
     records_waiting: int
     one_path: float
+    raw_records: int
+    raw_in_one_day: float
 
 
 def tree_facts(store: MemoryStore) -> TreeFacts:
@@ -65,6 +71,10 @@ def tree_facts(store: MemoryStore) -> TreeFacts:
             homes[kind, ref_id].append(node_id)
         recorded = [(kind, ref_id, waits) for kind in MEMBER_KINDS for ref_id, waits in
                     session.execute(select(schema.KINDS[kind].id, schema.KINDS[kind].pending))]
+        days = sorted(session.execute(select(row.start_ns, row.end_ns).where(
+            row.level == DAY)).tuples())
+        stamps = [stamp for kind in RAW_KINDS for stamp in
+                  session.scalars(select(schema.KINDS[kind].stamp_ns))]
     parents = {key: parent for key, (parent, *_) in nodes.items()}
     roots = [key for key, parent in parents.items() if parent is None]
     steps = {key: _steps(key, parents) for key in parents}
@@ -80,7 +90,14 @@ def tree_facts(store: MemoryStore) -> TreeFacts:
         fan_out=_fan_out({key: level for key, (_, level, _, _) in nodes.items()}, children),
         longest_text=max((length for *_, length in nodes.values()), default=0),
         records=len(recorded), records_waiting=sum(bool(waits) for *_, waits in recorded),
-        one_path=whole / len(recorded) if recorded else 1.0)
+        one_path=whole / len(recorded) if recorded else 1.0, raw_records=len(stamps),
+        raw_in_one_day=_in_one(days, stamps) / len(stamps) if stamps else 1.0)
+
+
+def _in_one(spans: Sequence[tuple[int, int]], stamps: Sequence[int]) -> int:
+    """Return how many stamps lie in exactly one of the spans, which are sorted; ends count."""
+    starts, ends = [start for start, _ in spans], sorted(end for _, end in spans)
+    return sum(bisect_right(starts, stamp) - bisect_left(ends, stamp) == 1 for stamp in stamps)
 
 
 def _steps(key: int, parents: Mapping[int, int | None]) -> int:

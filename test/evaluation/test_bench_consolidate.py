@@ -135,6 +135,6 @@ def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path):
 
 
 def test_nights_to_measure():
-    assert nights_to_measure(25, False) == [1, 10, 20, 25]
-    assert nights_to_measure(1, False) == [1]
-    assert nights_to_measure(3, True) == [1, 2, 3]
+    assert nights_to_measure(25, 10) == [1, 10, 20, 25]
+    assert nights_to_measure(1, 10) == [1]
+    assert nights_to_measure(3, 1) == [1, 2, 3]

@@ -11,7 +11,7 @@ from emv_ros.evaluation.tree_facts import tree_facts
 from emv_ros.memory import schema
 from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
-from emv_ros.records import Node, Utterance
+from emv_ros.records import Node, Pose, Utterance
 
 
 @pytest.fixture
@@ -64,6 +64,16 @@ def test_two_roots_are_none(store):
         session.get_one(schema.NodeRow, first).parent_id = None
     facts = tree_facts(store)
     assert (facts.roots, facts.one_path) == (2, 0.0)
+
+
+def test_raw_records_lie_in_the_span_of_one_day(store):
+    grow(store)  # the day spans 0 to 4
+    with store.node_writer() as writer:
+        writer.add(Node(robot='r2', level=8, start_ns=4, end_ns=9, summary='the next'))
+    store.add_many([Pose(stamp_ns=at, frame='map', position=(0.0, 0.0, 0.0))
+                    for at in (0, 3, 4, 9, 10)])
+    facts = tree_facts(store)
+    assert (facts.raw_records, facts.raw_in_one_day) == (5, 3 / 5)  # 4 is in both, 10 in none
 
 
 def test_nothing(store):
