@@ -88,9 +88,7 @@ class ModelClient:
         if model == embedded.NAME:
             if find_spec('xllamacpp') is None:
                 return 'the embedded model needs the package xllamacpp'
-            if weights.find(self._folder) is None:
-                return f'the weights are not in {self._folder}: pull them with "emv model pull"'
-            return ''
+            return '' if weights.find(self._folder) else weights.why_absent(self._folder)
         variable = self._settings.api_key_env
         if variable and not os.environ.get(variable):
             return f'the environment variable {variable}, which is to hold the key, is not set'
