@@ -14,7 +14,9 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.errors import EmvError, TimeExpressionError
 from emv_ros.memory.rows import KIND_OF
 from emv_ros.records import Node
+from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.similarity import Similarity
+from emv_ros.retrieval.stored import stored_vectors
 from emv_ros.timeline import Interval
 
 MAX_RECORDS = 1000
@@ -107,13 +109,22 @@ class TreeCalls:
         node_id = self._node_id(shown)
         children = self._state.view.children(node_id)
         matches = self._similarity.best(
-            text_of(text), [child.summary for child in children], k=number(k, 1, 50))
+            text_of(text), [child.summary for child in children], k=number(k, 1, 50),
+            known=self._vectors(children))
         chosen = [children[index] for index, _ in sorted(matches)]
         if not chosen:
             self._shown.note('no child of this node matches')
             return []
         self._state.expand(node_id, [child.id or 0 for child in chosen])
         return self._shown.nodes(chosen)
+
+    def _vectors(self, children: list[Node]) -> list[Vectors | None]:
+        embedder = self._similarity.embedder
+        if embedder is None:
+            return []
+        stored = stored_vectors(self._state.view.store, 'node', [
+            child.id for child in children if child.id is not None], embedder.name)
+        return [stored.get(child.id or 0) for child in children]
 
     def records(self, shown: Any) -> Rows:
         """Return the records that a node was made of."""
