@@ -19,7 +19,7 @@ MAX_VALUE_CHARS = 80
 MAX_ONLY_VALUE_CHARS = 160
 MAX_QUOTES = 6
 MAX_HEADLINE_CHARS = 90
-MAX_QUOTE_CHARS = 160
+LEAST_QUOTE_CHARS, MAX_QUOTE_CHARS = 48, 160
 SHORTEST_TOLD_NS = 50_000_000
 # How the text of a scene begins; what an event is called of which nothing was told.
 SAW, NOTHING = 'saw ', 'nothing told'
@@ -27,11 +27,16 @@ _PLURAL = re.compile(r'(?<=[a-z])s\b')
 
 
 def clip(text: str, limit: int) -> str:
-    """Return a text on one line, cut at a word where it is longer than `limit`."""
+    """Return a text on one line, cut where it is longer than `limit`.
+
+    The cut falls between words; not where they have no spaces between, and half would be lost.
+    """
     text = ' '.join(text.split())
     if len(text) <= limit:
         return text
-    return text[:limit - 1].rsplit(' ', 1)[0].rstrip(' ,;:') + '…'
+    kept = text[:limit - 1]
+    space = kept.rfind(' ')
+    return kept[:space if space >= limit // 2 else limit].rstrip(' ,;:') + '…'
 
 
 def quote(text: str, limit: int = MAX_QUOTE_CHARS) -> str:
@@ -151,10 +156,10 @@ def event_text(draft: Draft, limit: int, choices: Choices | None = None) -> str:
         parts.append(draft.annotation.text)
     # Words that are the whole event may fill it; within a run they share two thirds of it.
     room = limit * 2 // 3 if parts or len(said) > 1 else limit
-    quoted = max(MAX_QUOTE_CHARS, room // max(1, len(said)) - 24)
+    quoted = max(LEAST_QUOTE_CHARS, room // min(max(1, len(said)), MAX_QUOTES) - 24)
     parts.extend(_some([words_of_speech(words, quoted) for words in said]))
-    # What was seen may fill a text that tells nothing else.
-    room = limit // 2 if parts else limit
+    # What was seen may fill the rest.
+    room = max(limit // 3, limit - sum(len(part) + 2 for part in parts))
     seen = seen_in(draft.records, room)
     if seen:
         parts.append(join_within(seen, room, '; '))

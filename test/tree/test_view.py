@@ -13,6 +13,7 @@ from emv_ros.timeline import Interval, parse_zone
 from emv_ros.tree.branches import grow, way_to
 from emv_ros.tree.cells import cells, clipped, padded
 from emv_ros.tree.render import render_node, render_tree
+from emv_ros.tree.texts import clip
 from emv_ros.tree.view import TreeView
 
 
@@ -249,6 +250,11 @@ def test_cells(text, width):
     assert cells(text) == width
     assert clipped(text, width) == text
     assert cells(padded(text, 9)) == 9
+
+
+def test_texts_without_spaces_are_not_lost_where_they_are_cut():
+    assert clip('用户说 ' + '打开冰箱门' * 200, 60) == '用户说 ' + ('打开冰箱门' * 11) + '…'
+    assert clip('opens the fridge door', 17) == 'opens the…'
 
 
 @pytest.mark.parametrize(('text', 'width', 'cut'), [
