@@ -137,3 +137,13 @@ def test_long_words_are_told_whole_where_there_is_room(store):
                   say(101, words[:340], 'robot', is_own=True)])
     assert [row[5] for row in below_days(store)] == [
         f'user said "{words}"', f'Say succeeded after 10.0 s; robot said "{words[:340]}"']
+
+
+def test_many_words_and_things_in_a_run_leave_room_for_one_another(store):
+    words = [' '.join(f'{n}word{m}' for m in range(20)) for n in range(4)]
+    shape(store, [*span('Serve', 0, 60, parameters={'object': 'tea'}), see(1, 'mug', 'pot'),
+                  *(say(2 + n, text) for n, text in enumerate(words)), notice('cup', 30, 31)])
+    text = below_days(store)[0][5]
+    assert len(text) <= 600 and text.startswith('Serve (tea) succeeded after 1 min 00 s; user said')
+    assert all(f'"{n}word0 {n}word1 ' in text for n in range(4))
+    assert text.endswith('; cup moved; saw mug, pot')
