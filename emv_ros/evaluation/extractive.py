@@ -19,8 +19,8 @@ from emv_ros.evaluation.metered import TokenCounter
 from emv_ros.tree.checks import FAILURES
 
 NAME = 'extractive (bench only)'
-# A summary of the embedded model has about as many characters.
-SUMMARY_CHARS = 190
+# A summary of the embedded model has about 21 tokens, and tells of about two records.
+SUMMARY_CHARS, SUMMARY_RECORDS = 100, 2
 
 _RECORD = re.compile(r'^(?:\d+\. )?(?:\d\d:\d\d|[A-Z]\w+day \d\d \w+:) (?P<told>.+)$')
 _NUMBERED = re.compile(r'^(\d+)\. ')
@@ -96,14 +96,15 @@ def _summary(listed: str) -> str:
         return _cut(' '.join(listed.split()), SUMMARY_CHARS)
     ranked = sorted(range(len(told)), key=lambda place: (
         not _FAILED.search(told[place]), -len(told[place]), place))
-    room = SUMMARY_CHARS // min(3, len(told))
-    kept = sorted(ranked[:3])
-    return '; '.join(_cut(told[place], room) for place in kept)
+    room = SUMMARY_CHARS // min(SUMMARY_RECORDS, len(told))
+    return '; '.join(_cut(told[place], room) for place in sorted(ranked[:SUMMARY_RECORDS]))
 
 
 def _cut(text: str, room: int) -> str:
-    """Return the beginning of a text, whole words and what was quoted closed."""
+    """Return the beginning of a text, whole words, a failure told and what was quoted closed."""
     text = text.rstrip(' …')
+    if failed := _FAILED.search(text):
+        room = max(room, failed.end() + 1)
     if len(text) > room:
         text = text[:room].rpartition(' ')[0].rstrip(' ,;:(')
     return f'{text}"' if text.count('"') % 2 else text
