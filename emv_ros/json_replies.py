@@ -38,6 +38,9 @@ def json_of(text: str, key: str = '') -> Any:
         except json.JSONDecodeError as error:
             problems.append((error.pos, _problem(candidate, error)))
             continue
+        except RecursionError:
+            problems.append((0, 'the JSON in the reply is nested too deep'))
+            break  # so is what stands in it
         if not key or (isinstance(value, dict) and key in value):
             return value
         others.append(value)

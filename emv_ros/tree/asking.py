@@ -33,7 +33,8 @@ MOST_SLOW = 3
 class Summarizer(Protocol):
     """The model as the tree needs it; `emv_ros.agent.models` has one.
 
-    It may have a method `name(purpose)`: the name that its replies bear.
+    It may have a method `name(purpose)`: the name that its replies bear, and a method
+    `is_available(purpose)`, which then counts instead of `available`.
     """
 
     @property
@@ -104,8 +105,15 @@ class Asking:
     def ready(self) -> bool:
         """Whether the model may be asked now."""
         return (self.model is not None and self.stopped is None
-                and self.calls < self.settings.call_budget and self.model.available
+                and self.calls < self.settings.call_budget and self._is_available
                 and not self._is_canceled)
+
+    @property
+    def _is_available(self) -> bool:
+        for_purpose = getattr(self.model, 'is_available', None)
+        if callable(for_purpose):
+            return bool(for_purpose('summary'))
+        return self.model is not None and self.model.available
 
     @property
     def _is_canceled(self) -> bool:
@@ -195,7 +203,7 @@ class Asking:
         """Empty the robot's journal, but for what may serve a text that is still to be written."""
         if self.journal is None:
             return
-        has_asked_all = (self.model is not None and self.model.available and self.stopped is None
+        has_asked_all = (self._is_available and self.stopped is None
                          and self.calls < self.settings.call_budget)
         if has_asked_all and not self._is_canceled and not self._is_left:
             self.journal.empty()

@@ -17,6 +17,7 @@ from emv_ros.settings import TreeSettings
 from emv_ros.tree.account import Account
 from emv_ros.tree.asking import Asking, Spent, Summarizer
 from emv_ros.tree.budget import HourlyBudget
+from emv_ros.tree.checks import Fault
 from emv_ros.tree.journal import PaidReply
 from emv_ros.tree.plain import (
     PLAIN_TOKENS,
@@ -134,7 +135,7 @@ class SummaryWriter:
                 break
             errors = [fault.text for fault in parsed.errors]
             self.lists.refuse(parsed.errors)
-            log.debug('try %d of a grouping was refused: %s', attempt, '; '.join(errors))
+            _tell_refusal('grouping', attempt, parsed.errors)
             ranges = ranges or proposal
             messages = ask_again(begun, reply.text, errors, ranges, self.settings.prompt_tokens)
         self.lists.serve(0 if parsed.errors else attempt)
@@ -171,7 +172,8 @@ class SummaryWriter:
             if reply is None:
                 return None
             name = name or reply.model
-            summary = summary_in(reply.text, reply.completion_tokens >= PLAIN_TOKENS)
+            summary = summary_in(reply.text, getattr(reply, 'truncated', False)
+                                 or reply.completion_tokens >= PLAIN_TOKENS)
             faults = errors_in(summary, lines, facts, self.settings.max_summary_chars)
             if not faults:
                 self.texts.serve(attempt)
@@ -179,8 +181,7 @@ class SummaryWriter:
                 return self._written(groups, 'model', name, PLAIN_VERSION, spent)
             self.texts.refuse(faults)
             errors = [fault.text for fault in faults]
-            log.debug('try %d of a summary was refused: %s: %r', attempt, '; '.join(errors),
-                      reply.text)
+            _tell_refusal('summary', attempt, faults)
             if reply.text == last:
                 break  # it will say the same again
             last = reply.text
@@ -214,3 +215,9 @@ class SummaryWriter:
             elif isinstance(error, ModelPromptTooLongError):
                 return PaidReply('')  # it always will be
             return None
+
+
+def _tell_refusal(what: str, attempt: int, faults: Sequence[Fault]) -> None:
+    """Log why a reply was refused, by kinds alone: its words are recorded ones."""
+    log.debug('try %d of a %s was refused: %s', attempt, what,
+              ', '.join(fault.kind for fault in faults))

@@ -489,3 +489,12 @@ def test_failed_calls_count_in_the_budget_of_an_hour(paused: MemoryStore) -> Non
         assert [tuple(found) for found in session.execute(select(
             row.prompt_tokens, row.completion_tokens).order_by(row.id))] == [
             (0, 0), (0, 0), (11, 3), (11, 3), (11, 3)]
+
+
+def test_a_model_for_summaries_needs_none_for_questions(paused: MemoryStore) -> None:
+    with provider(Behaviour(sound)) as server:
+        run(paused, client(server, paused, model='none', summary_model='openai/fake'))
+    assert makers(paused) == ['model'] * 4
+    with provider(Behaviour(sound)) as server:
+        run(paused, client(server, paused, summary_model='none'))
+        assert server.requests == []
