@@ -71,8 +71,8 @@ def tree_facts(store: MemoryStore) -> TreeFacts:
             homes[kind, ref_id].append(node_id)
         recorded = [(kind, ref_id, waits) for kind in MEMBER_KINDS for ref_id, waits in
                     session.execute(select(schema.KINDS[kind].id, schema.KINDS[kind].pending))]
-        days = sorted(session.execute(select(row.start_ns, row.end_ns).where(
-            row.level == DAY)).tuples())
+        days = sorted((start_ns, end_ns) for start_ns, end_ns in session.execute(
+            select(row.start_ns, row.end_ns).where(row.level == DAY)))
         stamps = [stamp for kind in RAW_KINDS for stamp in
                   session.scalars(select(schema.KINDS[kind].stamp_ns))]
     parents = {key: parent for key, (parent, *_) in nodes.items()}

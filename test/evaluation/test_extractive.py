@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from emv_ros.evaluation.extractive import Extractive
+from emv_ros.evaluation.extractive import SUMMARY_CHARS, Extractive
 from emv_ros.evaluation.metered import MESSAGE_TOKENS, REPLY_TOKENS, Metered, TokenCounter
 from emv_ros.tree.plain import ask_one
-from emv_ros.tree.replies import ask, schema_for
+from emv_ros.tree.replies import ask, schema_for, task_of
 
 LINES = ('08:00 Anna said "please tidy up"', '08:01 navigate to (desk) succeeded',
          '08:02 grasp object (novel) FAILED', '08:04 place object (atlas, bookcase) succeeded',
          '08:06 robot said "done"')
+LIMIT = 3000
 
 
 def counter() -> TokenCounter:
@@ -23,15 +24,16 @@ def complete(messages, **more):
 
 
 def test_a_summary_is_made_of_the_records_and_tells_what_failed():
-    messages = ask_one(LINES)
+    messages = ask_one(LINES, LIMIT)
     said = complete(messages, fixed_messages=len(messages) - 1).text
     assert 'grasp object (novel) FAILED' in said
     assert all(any(part in line for line in LINES) for part in said.split('; '))
+    assert len(said) <= SUMMARY_CHARS + 2
 
 
 def test_groups_cover_the_list_in_order():
     listed = [f'08:{minute:02d} navigate to (desk) succeeded' for minute in range(12)]
-    reply = complete(ask(listed, 8), fixed_messages=1, schema=schema_for(12))
+    reply = complete(ask(listed, 8, LIMIT), fixed_messages=1, schema=schema_for(12))
     groups = json.loads(reply.text)['groups']
     assert [group['first'] for group in groups] == [
         1, *(group['last'] + 1 for group in groups[:-1])]
@@ -40,10 +42,10 @@ def test_groups_cover_the_list_in_order():
 
 
 def test_groups_that_are_given_are_kept():
-    reply = complete(ask(LINES, 8, [(1, 2), (3, 5)]), fixed_messages=1,
-                     schema=schema_for(5, [(1, 2), (3, 5)]))
-    assert [(group['first'], group['last']) for group in json.loads(reply.text)['groups']] == [
-        (1, 2), (3, 5)]
+    given = [(1, 2), (3, 5)]
+    again = {'role': 'user', 'content': task_of(given)}
+    reply = complete([*ask(LINES, 8, LIMIT), again], fixed_messages=1, schema=schema_for(5, given))
+    assert [(group['first'], group['last']) for group in json.loads(reply.text)['groups']] == given
 
 
 def test_tokens_are_those_of_all_messages_with_their_frame():
