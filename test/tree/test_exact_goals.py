@@ -248,7 +248,7 @@ def test_a_goal_with_thousands_of_parts_takes_time_in_proportion_and_a_bounded_t
         took, drafts = seconds_for(small)
         took_twice, _ = seconds_for(large)
         assert took < 1.0 * len(list(small)) / 1000
-        assert took_twice < 4 * max(took, 0.1)
+        assert took_twice < 4 * max(took, 0.3)
         assert len(drafts) == 1
         assert all(0 < len(part.summary) <= 600 for part in drafts[0].walk())
     assert seconds_for(scenes[0])[0] < 1.0
@@ -264,4 +264,4 @@ def test_thousands_of_goals_that_never_end_take_time_in_proportion():
             scenes=[see(n / 100, 'mug', id=n) for n in range(count)])
     took, _ = seconds_for(stretch(2000))
     took_twice, _ = seconds_for(stretch(4000))
-    assert took < 2.0 and took_twice < 4 * max(took, 0.1)
+    assert took < 2.0 and took_twice < 4 * max(took, 0.3)
