@@ -104,8 +104,14 @@ class UpperTree:
 
 def sign(skeleton: Skeleton, node_id: int, made_by: str, written: Written | None,
          summary: str = '') -> None:
-    """Note who made a node, at what cost; a model's summary replaces the template."""
-    values: dict[str, object] = {'made_by': made_by, 'is_open': False}
+    """Note who made a node, at what cost; a model's summary replaces the template.
+
+    An episode is closed by that. What lies above stays open until all is tidied: a walk finds
+    open nodes below open ones alone.
+    """
+    values: dict[str, object] = {'made_by': made_by}
+    if skeleton.session.get_one(NodeRow, node_id).level == EPISODE:
+        values['is_open'] = False
     if written is not None:
         share = max(1, len(written.groups))
         values |= {'model': written.model, 'prompt_version': written.prompt_version,
