@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 import logging
 from typing import Any
 
@@ -186,14 +187,13 @@ def load(session: Session, robot_id: int, robot: str,
         table = schema.KINDS[kind]
         inside = and_(table.robot_id == robot_id, table.stamp_ns >= span.start_ns,
                       table.stamp_ns <= span.end_ns)
-        found[kind] = _read(session, kind, inside, lambda row, of=kind: _sound(of, row, robot),
-                            unread)
+        found[kind] = _read(session, kind, inside, partial(_sound, kind, robot), unread)
     found['scene'] = _with_contents(session, found['scene'], unread)
     return Stretch(found['skill_event'], found['utterance'], found['scene'], found['annotation'],
                    found['observation']), unread
 
 
-def _sound(kind: str, row: Any, robot: str) -> Any:
+def _sound(kind: str, robot: str, row: Any) -> Any:
     record = record_of(kind, row, robot)
     check_sound(record)
     return record
@@ -225,11 +225,15 @@ def _with_contents(session: Session, scenes: list[Any], unread: list[Unread]) ->
         for kind, table in PARTS.items():
             make: Callable[[Any], Any] = object_of if kind == 'scene_object' else relation_of
             for scene_id, part in _read(session, kind, table.scene_id.in_(ids),
-                                        lambda row, of=make: (row.scene_id, of(row)), unread):
+                                        partial(_placed, make), unread):
                 parts[kind].setdefault(scene_id, []).append(part)
     return [replace(scene, objects=tuple(parts['scene_object'].get(scene.id, ())),
                     relations=tuple(parts['scene_relation'].get(scene.id, ())))
             for scene in scenes]
+
+
+def _placed(make: Callable[[Any], Any], row: Any) -> tuple[int, Any]:
+    return row.scene_id, make(row)
 
 
 def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch,

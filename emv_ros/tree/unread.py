@@ -57,11 +57,11 @@ def plain_drafts(records: Iterable[Record]) -> list[Draft]:
     drafts = []
     for record in records:
         end_ns = getattr(record, 'end_ns', None)
-        is_run = isinstance(record, SkillEvent)
+        name, status = (record.skill, str(record.status)) if isinstance(record, SkillEvent) \
+            else ('', '')
         drafts.append(Draft(
             start_ns=record.stamp_ns, end_ns=max(record.stamp_ns, end_ns or 0), records=[record],
-            summary=plain_text(record), name=storable(record.skill) if is_run else '',
-            status=str(record.status) if is_run else ''))
+            summary=plain_text(record), name=name, status=status))
     return sorted(drafts, key=lambda draft: (draft.start_ns, draft.end_ns, draft.members))
 
 
