@@ -233,7 +233,7 @@ def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
     for gone in (None, Scripted([], available=False),
                  Scripted([ModelUnavailableError('no server')]),
                  Scripted(lambda messages: ModelTimeoutError('too slow'))):
-        grow(store, words(12), model=gone)
+        grow(store, words(12) if gone is None else (), model=gone)
         assert {made_by for _, made_by, _ in upper(store)} == {'calendar'}
         check_whole(store)
     before = told(TreeView(store, Window(), UTC))
