@@ -45,10 +45,14 @@ _LEADING = re.compile(r'[A-Z][a-z]+')
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a summary or a reply cannot be used: its kind, and in words for the model."""
+    """Why a summary or a reply cannot be used: its kind, and in words for the model.
+
+    `words` are those of the summary that are at fault, where single words are.
+    """
 
     kind: str
     text: str
+    words: tuple[str, ...] = ()
 
 
 def faults_in(summary: str, lines: Sequence[str], facts: Sequence[str] = ()) -> list[Fault]:
@@ -63,8 +67,9 @@ def faults_in(summary: str, lines: Sequence[str], facts: Sequence[str] = ()) -> 
                         ('number', untrue_numbers(summary, lines, facts)),
                         ('time', untrue_hours(summary, known))):
         if words:
-            found.append(Fault(
-                kind, f'it says {", ".join(words[:MOST_WORDS])}, which none of its records says'))
+            words = words[:MOST_WORDS]
+            found.append(Fault(kind, f'it says {", ".join(words)}, which none of its records says',
+                               tuple(words)))
     found += [Fault('speaker', text) for text in misheard(summary, known)]
     if turned := handed_wrongly(summary, lines):
         found.append(Fault('handing', turned))

@@ -17,6 +17,7 @@ PLAIN_VERSION = 'plain-2'
 # A sentence has about 25 tokens, that of a full day 100; a model that goes on for ever is stopped.
 PLAIN_TOKENS = 140
 FEWEST_WORDS, WORDS_A_LINE = 25, 8
+AVOIDED_TOKENS = 60
 
 _SYSTEM = (
     'You keep the diary of a robot. You get its records in order of time. Write one sentence that '
@@ -42,15 +43,21 @@ def fixed() -> list[dict[str, Any]]:
             {'role': 'assistant', 'content': _REPLY}]
 
 
-def ask_one(lines: Sequence[str], limit: int) -> list[dict[str, Any]]:
+def ask_one(lines: Sequence[str], limit: int,
+            avoid: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return the messages that ask for one summary of all lines, in at most `limit` tokens.
 
     Lines are cut, and those in the middle told by their number alone, until a second try fits too.
+    `avoid` are words that it must not use.
     """
-    begun = fixed()
-    frame = prompt_size.tokens_of([*begun, {'role': 'user', 'content': _listed((), len(lines))}])
+    begun, count = fixed(), len(lines)
+    warning = ''
+    if avoid:
+        listed = prompt_size.cut(', '.join(f'"{word}"' for word in avoid), AVOIDED_TOKENS)
+        warning = f' Do not use these words: {listed}. No record has them.'
+    frame = prompt_size.tokens_of([*begun, _asked((), count, warning)])
     lines = prompt_size.fitting(lines, prompt_size.of_first_try(limit) - frame)
-    return [*begun, {'role': 'user', 'content': _listed(lines, len(lines))}]
+    return [*begun, _asked(lines, count, warning)]
 
 
 def ask_again(begun: Sequence[dict[str, Any]], reply: str, errors: Sequence[str],
@@ -84,6 +91,10 @@ def errors_in(summary: str, lines: Sequence[str], facts: Sequence[str],
     if len(summary) > max_chars:
         return [Fault('too long', f'it is longer than {max_chars} characters')]
     return faults_in(summary, lines, facts)
+
+
+def _asked(lines: Sequence[str], count: int, warning: str) -> dict[str, Any]:
+    return {'role': 'user', 'content': f'{_listed(lines, count)}{warning}'}
 
 
 def _listed(lines: Sequence[str], count: int) -> str:

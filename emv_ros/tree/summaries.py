@@ -161,13 +161,14 @@ class SummaryWriter:
         """Return one group over all lines with the model's summary, asked for in plain words.
 
         None where no model could be asked; made by rule, without a summary, where no reply served.
+        A refused reply goes back with its errors; given once more, it begins anew.
         """
         messages = begun = ask_one(lines, self.settings.prompt_tokens)
         spent = Spent()
-        name, last = '', None
+        name, last, warmth = '', None, 0.0
+        avoided: list[str] = []
         groups = (Group(1, max(1, len(lines)), ''),)
         for attempt in range(1, self.settings.attempts + 1):
-            warmth = LATER_WARMTH if attempt > 1 else 0.0
             reply = self._ask(messages, spent, fixed=len(begun) - 1, warmth=warmth)
             if reply is None:
                 return None
@@ -182,10 +183,17 @@ class SummaryWriter:
             self.texts.refuse(faults)
             errors = [fault.text for fault in faults]
             _tell_refusal('summary', attempt, faults)
-            if reply.text == last:
-                break  # it will say the same again
-            last = reply.text
-            messages = ask_again_one(begun, last, errors, self.settings.prompt_tokens)
+            if reply.text != last:
+                last, warmth = reply.text, LATER_WARMTH
+                messages = ask_again_one(begun, last, errors, self.settings.prompt_tokens)
+                continue
+            # It would say the same again: asked as if for the first time, but without the words.
+            avoid = [word for fault in faults for word in fault.words if word not in avoided]
+            if not avoid:
+                break
+            avoided += avoid
+            messages, warmth = ask_one(lines, self.settings.prompt_tokens, avoided), 0.0
+            begun = messages
         self.fallbacks += 1
         self.texts.serve(0)
         return self._written(groups, 'rule', name, PLAIN_VERSION, spent)

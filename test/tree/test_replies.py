@@ -134,7 +134,7 @@ def test_plain_replies_in_all_wrappings(text, was_cut, summary):
     ('Took the mug. ' * 5, Fault('too long', 'it is longer than 60 characters')),
     ('I am sorry.', Fault('nothing', 'it tells nothing of the records')),
     ('Took the mug and an umbrella.',
-     Fault('object', 'it says umbrella, which none of its records says'))])
+     Fault('object', 'it says umbrella, which none of its records says', ('umbrella',)))])
 def test_what_is_wrong_with_a_plain_summary(summary, fault):
     assert fault in errors_in(summary, LINES, LINES, 60)
 

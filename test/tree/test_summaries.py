@@ -208,6 +208,26 @@ def test_a_refused_sentence_is_asked_for_again_with_the_errors(store):
     assert model.warmth[-1] > model.warmth[0] == 0.0
 
 
+def test_a_model_that_repeats_itself_is_asked_anew_without_the_words(store):
+    stubborn = ['It put the mug in the kitchen.'] * 2 + ['The user asked for the mug.']
+    model = Scripted(lambda messages: stubborn.pop(0))
+    report = consolidate(store, DEFAULTS, model=model) if store.add_many(
+        [say(0, 'the mug'), say(5, 'now')]) else None
+    assert (report.model_calls, report.fallbacks) == (3, 0)
+    assert [text for _, _, text in upper(store)] == ['The user asked for the mug.']
+    assert [len(messages) for messages in model.asked] == [4, 6, 4]
+    assert model.asked[2][-1]['content'] == (
+        model.asked[0][-1]['content'] + ' Do not use these words: "kitchen". No record has them.')
+    assert model.warmth == [0.0, 0.6, 0.0]
+
+
+def test_a_model_that_never_yields_is_left_after_three_tries(store):
+    model = Scripted(lambda messages: 'It put the mug in the kitchen.')
+    store.add_many([say(0, 'the mug'), say(5, 'now')])
+    report = consolidate(store, replace(DEFAULTS, attempts=10), model=model)
+    assert (report.model_calls, report.fallbacks) == (3, 1)
+
+
 def test_an_invented_name_is_asked_for_again(store):
     def inventive(messages):
         reply = pairs(messages)
