@@ -15,6 +15,8 @@ from sqlalchemy import select
 
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
+from emv_ros.settings import TreeSettings
+from emv_ros.timeline import SECOND_NS
 from emv_ros.tree.levels import DAY, GOAL
 from emv_ros.tree.raw import RAW_KINDS
 
@@ -39,8 +41,9 @@ class TreeFacts:
 
     `depth` counts the nodes from the root to the deepest one. `one_path` is the share of the
     records that are a member of exactly one node from which parents lead to the one root. Pictures,
-    joint samples and poses are members of none, but belong to the span that holds their stamp:
-    `raw_in_one_day` is the share of them that lie in the span of exactly one day.
+    joint samples and poses are members of none, but belong to the span that holds their stamp, or
+    in the pause beside the first or last event of a day to that day: `raw_in_one_day` is the share
+    of them that have exactly one such day.
     """
 
     nodes: int
@@ -95,9 +98,17 @@ def tree_facts(store: MemoryStore) -> TreeFacts:
 
 
 def _in_one(spans: Sequence[tuple[int, int]], stamps: Sequence[int]) -> int:
-    """Return how many stamps lie in exactly one of the spans, which are sorted; ends count."""
+    """Return how many stamps lie in exactly one of the spans, or else near exactly one.
+
+    The spans are sorted, their ends count, and near is what a pause between events may last.
+    """
+    near_ns = round(TreeSettings().event_gap_s * SECOND_NS)
+
+    def holders(stamp: int, reach_ns: int) -> int:
+        return bisect_right(starts, stamp + reach_ns) - bisect_left(ends, stamp - reach_ns)
+
     starts, ends = [start for start, _ in spans], sorted(end for _, end in spans)
-    return sum(bisect_right(starts, stamp) - bisect_left(ends, stamp) == 1 for stamp in stamps)
+    return sum((holders(stamp, 0) or holders(stamp, near_ns)) == 1 for stamp in stamps)
 
 
 def _steps(key: int, parents: Mapping[int, int | None]) -> int:

@@ -266,7 +266,11 @@ class TreeView:
                 for row in sorted(found, key=lambda row: (row.start_ns, row.end_ns, row.id))]
 
     def _lowest(self, session: Session, record: Any) -> NodeRow | None:
-        """Return the lowest node that covers the stamp of a record."""
+        """Return the lowest node that covers the stamp of a record.
+
+        What was recorded shortly before the first event of a day, or after the last, is covered
+        by no event: it belongs to the day that is nearest in time.
+        """
         found: NodeRow | None = None
         waiting = self._roots(session, [record.robot_id])
         while waiting:
@@ -275,7 +279,19 @@ class TreeView:
                 break
             found = max(covers, key=lambda row: (row.start_ns, -row.end_ns))
             waiting = self._rows_below(session, [found.id])
+        if (found is None or found.level > DAY) and not record.pending:
+            return self._nearest_day(session, record) or found
         return found
+
+    def _nearest_day(self, session: Session, record: Any) -> NodeRow | None:
+        days = select(NodeRow).where(NodeRow.robot_id == record.robot_id, NodeRow.level == DAY)
+        stamp_ns = record.stamp_ns
+        before = session.scalar(days.where(NodeRow.start_ns <= stamp_ns)
+                                .order_by(NodeRow.start_ns.desc()).limit(1))
+        after = session.scalar(days.where(NodeRow.start_ns > stamp_ns)
+                               .order_by(NodeRow.start_ns).limit(1))
+        return min((row for row in (before, after) if row is not None), key=lambda row: max(
+            row.start_ns - stamp_ns, stamp_ns - row.end_ns), default=None)
 
     # Records
 

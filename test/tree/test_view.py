@@ -94,6 +94,15 @@ def test_the_node_that_covers_a_record(life):
     assert view.covering('scene', 12345) is None
 
 
+def test_what_was_recorded_beside_the_first_and_last_event_belongs_to_their_day(store):
+    samples = store.add_many([joints(-20), joints(40), joints(DAY_S - 30), joints(DAY_S + 50)])
+    shape(store, [*span('Go', 0, 30), *span('Stay', DAY_S, DAY_S + 30)])
+    view = the_view(store)
+    assert [view.covering('joint_sample', sample).name for sample in samples] == [
+        'day 2024-03-04', 'day 2024-03-04', 'day 2024-03-05', 'day 2024-03-05']
+    assert view.covering('joint_sample', store.add(joints(DAY_S + 60))) is None  # it waits
+
+
 def test_an_event_of_pictures_gives_its_pictures(store):
     store.add_many([ImageRecord(stamp_ns=at(n), camera='c', sha256=str(n), media_type='image/png',
                                 width=1, height=1) for n in range(5)])
