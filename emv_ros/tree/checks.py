@@ -17,7 +17,7 @@ from emv_ros.tree.counts import untrue_hours, untrue_numbers
 from emv_ros.tree.little_words import FUNCTION
 from emv_ros.tree.nouns import is_known_word, nouns_in
 from emv_ros.tree.speech import handed_wrongly, misheard, strangers
-from emv_ros.tree.words import Vocabulary, forms, words_in
+from emv_ros.tree.words import VERB, Vocabulary, forms, readings, words_in
 
 # Words that any summary may use.
 _COMMON = {
@@ -39,6 +39,9 @@ _FAILED = re.compile(r'\b(?:fail|abort|unsuccess|unable)\w*', re.IGNORECASE)
 
 _NAME = re.compile(r'\b(?:[A-Z][A-Za-z]*[a-z][A-Za-z]*|[A-Z]{2,})\b')
 _TIME = re.compile(r'\b\d\d:\d\d\b')
+_QUOTED = re.compile(r'"[^"]*"')
+_CLAUSE = re.compile(r'[,.;:]|\b(?:but|then|while)\b')
+_HEAD_ENDS = re.compile(r'[(:;]|\b[A-Z]{5,}\b')
 _SENTENCE = re.compile(r'(?:^|[.!?;:]\s+|["\'(])\s*$')
 _LEADING = re.compile(r'[A-Z][a-z]+')
 
@@ -75,6 +78,8 @@ def faults_in(summary: str, lines: Sequence[str], facts: Sequence[str] = ()) -> 
         found.append(Fault('handing', turned))
     if untold := untold_failures(summary, lines):
         found.append(Fault('untold failure', f'it does not say that this failed: {untold[0]}'))
+    elif done := told_as_done(summary, lines):
+        found.append(Fault('untold failure', f'it says "{done}", but that failed'))
     if imagined := imagined_failure(summary, known):
         found.append(Fault('imagined failure',
                              f'it says "{imagined}", but no record tells of a failure'))
@@ -91,6 +96,26 @@ def speaks_of(summary: str, lines: Sequence[str]) -> bool:
 def untold_failures(summary: str, lines: Sequence[str]) -> list[str]:
     """Return the lines that are marked as failed, where a summary tells of no failure."""
     return [] if _TOLD.search(summary) else [line for line in lines if _MARKED.search(line)]
+
+
+def told_as_done(summary: str, lines: Sequence[str]) -> str:
+    """Return the word by which a summary tells as done what failed, or ''.
+
+    Told as done: in the past, in a clause without a word of failure, while no other line tells
+    of it; the same deed with another end than success does not count as another.
+    """
+    marked = [line for line in lines if _MARKED.search(line)]
+    failed = {verb for line in marked for verb in _verbs(line)[:1]}
+    heads = [_head(line) for line in marked]
+    failed -= {verb for line in lines if line not in marked and (
+        'succeeded' in line or _head(line) not in heads) for verb in _verbs(line)}
+    for clause in _CLAUSE.split(summary):
+        if failed and not _TOLD.search(clause):
+            for word in words_in(clause):
+                bases = readings(word).get(VERB, (word,))
+                if {*bases} != {word} and not word.endswith(('s', 'ing')) and failed & {*bases}:
+                    return word
+    return ''
 
 
 def imagined_failure(summary: str, lines: Sequence[str]) -> str:
@@ -132,6 +157,17 @@ def invented_things(summary: str, known: Sequence[str]) -> list[str]:
     vocabulary = Vocabulary(known)
     return [word for word in nouns_in(summary)
             if (word.islower() or is_known_word(word)) and not vocabulary.has(word)]
+
+
+def _head(line: str) -> list[str]:
+    """Return the words that name the deed of a line: those before parameters, steps and its end."""
+    return words_in(_HEAD_ENDS.split(_TIME.sub(' ', line))[0])
+
+
+def _verbs(line: str) -> list[str]:
+    """Return the base forms of words of a line that may be verbs, those of quotes left out."""
+    return [base for word in words_in(_QUOTED.sub(' ', line)) if word not in FUNCTION
+            for base in readings(word).get(VERB, ())]
 
 
 def _stems(text: str) -> set[str]:

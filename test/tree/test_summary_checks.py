@@ -9,6 +9,7 @@ from emv_ros.tree.checks import (
     invented_things,
     misplaced_in,
     speaks_of,
+    told_as_done,
     untold_failures,
 )
 from emv_ros.tree.counts import untrue_hours, untrue_numbers
@@ -201,6 +202,20 @@ def test_failures_are_told_and_none_imagined():
         assert untold_failures(summary, lines) == []
     assert imagined_failure('Took the glass but failed to go on.', lines[1:]) == 'failed'
     assert imagined_failure('Failed to pour water.', lines) == ''
+
+
+@pytest.mark.parametrize('summary, word', [
+    ('It went to the counter, grasped the milk, but could not see it.', 'grasped'),
+    ('The milk was grasped. It failed to see.', 'grasped'),
+    ('It failed to grasp the milk and to see.', ''), ('It tried to grasp, but failed.', ''),
+    ('It went to the counter; the milk could not be grasped.', ''),
+    ('It saw the milk, as grasping failed.', 'saw')])
+def test_what_failed_is_not_told_as_done(summary, word):
+    lines = ['15:07 navigate (counter) succeeded', '15:17 grasp (milk) FAILED',
+             '15:23 see now FAILED']
+    assert told_as_done(summary, lines) == word
+    assert told_as_done(summary, [*lines, '15:30 grasp (milk) and see succeeded']) == ''
+    assert told_as_done(summary, [*lines, '15:18 grasp (milk): open hand']) == word
 
 
 # What the local model wrote of real records, as people judge it: true sentences pass, and what is
