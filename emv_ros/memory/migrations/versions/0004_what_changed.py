@@ -25,7 +25,7 @@ WATCHED = (
     ('clip', "'clip'", 'id', ('robot_id', 'camera', 'start_ns', 'end_ns'), ''),
     ('entity', "'entity'", 'id', ('robot_id',), ''),
     ('observation', "'observation'", 'id', ('clip_id', 'entity_id'), ''),
-    ('document', 'kind', 'ref_id', ('robot_id', 'start_ns', 'end_ns'), UNITS),
+    ('document', 'kind', 'ref_id', ('robot_id', 'start_ns', 'end_ns'), ''),
     ('document', "'document'", 'id', ('robot_id', 'kind', 'start_ns', 'end_ns', 'text'), ''),
     ('embedding', "'document'", 'document_id', ('model', 'vector'), ''))
 

@@ -1,0 +1,1 @@
+"""Measurements: what memory, tree and search take in time and space, and how well they find."""
