@@ -33,13 +33,14 @@ REAL = 1000
 
 COLOURS = """red blue green white black yellow grey brown striped wooden metal plastic glass small
     large round"""
-THINGS = """mug plate knife bowl spoon pan kettle sponge towel bottle apple onion carrot tomato
-    bread cheese milk jar lid tray box bag phone charger remote book pen notebook lamp pillow
-    blanket shirt sock shoe umbrella hammer screwdriver drill bucket broom vase plant candle clock radio
-    battery cable scissors tape envelope parcel newspaper magazine cup tumbler fork whisk grater
-    peeler ladle tongs basket bin brush soap shampoo toothbrush razor comb mirror scale thermometer
-    bandage pill syrup toy ball puzzle doll kite bicycle helmet glove scarf hat coat belt wallet key
-    coin ticket card photo frame easel"""
+THINGS = """\
+    mug plate knife bowl spoon pan kettle sponge towel bottle apple onion carrot tomato bread
+    cheese milk jar lid tray box bag phone charger remote book pen notebook lamp pillow
+    blanket shirt sock shoe umbrella hammer screwdriver drill bucket broom vase plant
+    candle clock radio battery cable scissors tape envelope parcel newspaper magazine cup
+    tumbler fork whisk grater peeler ladle tongs basket bin brush soap shampoo toothbrush
+    razor comb mirror scale thermometer bandage pill syrup toy ball puzzle doll kite
+    bicycle helmet glove scarf hat coat belt wallet key coin ticket card photo frame easel"""
 PLACES = """kitchen-counter dining-table sink fridge cupboard drawer sofa coffee-table bedroom-shelf
     desk bathroom-cabinet hallway garage-bench garden-table balcony laundry-basket window-sill
     bookcase wardrobe pantry"""

@@ -36,16 +36,16 @@ from emv_ros.retrieval.scope import Scope
 # The parameters of BM25, as SQLite has them.
 K1, B = 1.2, 0.75
 # Rows whose numbers are read for the rare words, and that a search for common words may pass.
-MAX_RARE = 12_000
+MAX_RARE = 8000
 MAX_PASSED = 40_000
 MAX_COMMON = 4
-STRETCHES = 16
+STRETCHES = 8
 # Share of the rows in which a word is counted first: what is found often there is common.
 SAMPLE = 64
 OFTEN = 100
 # Texts that are read, a lot at a time, until there are groups enough.
-LOT = 400
-MAX_READ = 2400
+LOT = 256
+MAX_READ = 2048
 
 _WORDS = re.compile(r'[^\W_]+')
 
@@ -58,6 +58,8 @@ class WordRows:
     def __init__(self, session: Session, terms: Sequence[str], visible: Ids | None) -> None:
         """Count; very common terms are estimated from a sample."""
         self.session = session
+        # Bare: for many small queries SQLAlchemy would take longer than SQLite.
+        self._cursor: Any = session.connection().connection.cursor()
         self.visible = visible
         self.all_documents, self.average = _averages(session)
         self.low, self.high = 1, 1
@@ -85,10 +87,9 @@ class WordRows:
         """Return the rows that hold all the terms, where about `passed` rows hold the first."""
         found: list[tuple[int]] = []
         for low, high in self._stretches(passed):
-            result: Any = self.session.connection().exec_driver_sql(
+            found += self._cursor.execute(
                 'SELECT rowid FROM document_text WHERE document_text MATCH ? '
-                'AND rowid BETWEEN ? AND ?', (quoted(terms, 'AND'), low, high))
-            found += result.cursor.fetchall()  # bare: rows of SQLAlchemy cost ten times as much
+                'AND rowid BETWEEN ? AND ?', (quoted(terms, 'AND'), low, high)).fetchall()
         rows = np.fromiter(chain.from_iterable(found), np.int64, len(found))
         if self.visible is None:
             return rows
@@ -114,9 +115,9 @@ class WordRows:
         return self._between(term, self.low, self.high - self.low + 1)
 
     def _between(self, term: str, low: int, width: int) -> int:
-        return int(self.session.connection().exec_driver_sql(
+        return int(self._cursor.execute(
             'SELECT count(*) FROM document_text WHERE document_text MATCH ? '
-            'AND rowid BETWEEN ? AND ?', (quoted([term]), low, low + width - 1)).scalar_one())
+            'AND rowid BETWEEN ? AND ?', (quoted([term]), low, low + width - 1)).fetchone()[0])
 
 
 def best_rows(found: WordRows, scope: Scope, limit: int) -> list[Group]:

@@ -252,6 +252,14 @@ class Graph:
             for part in (self.hubs, self.units))
         return hubs, units
 
+    def documents(self, scope: Scope, seen: Seen | None) -> NDArray[np.int64]:
+        """Return the ids of the documents that a scope lets see, rising; `seen` is its mask."""
+        seen = self.seen(scope) if seen is None else seen
+        kinds = [NUMBERS[kind] for kind in scope.kinds or KINDS if kind in KINDS]
+        parts = [part['document'][mask & np.isin(part['kind'], kinds) & (part['document'] > 0)]
+                 for part, mask in zip((self.hubs, self.units), seen, strict=True)]
+        return np.sort(np.concatenate(parts))
+
     def derived(self, key: Any, make: Callable[[], Made]) -> Made:
         """Return what was made from the graph under a key, made anew when the graph has changed."""
         if key not in self._derived:

@@ -1,19 +1,17 @@
 """Which documents a search may see: robots, kinds, a window and the time of the question.
 
 The same rule stands here twice: as SQL over the table of documents, and as a mask over the arrays
-of the vector index. A mask may be behind by what changed since the arrays were read, so whoever
-uses one fetches its rows through the SQL.
+of the graph and of the vector index. What search returns is read through the SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, or_
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -25,25 +23,13 @@ KINDS = ('node', 'utterance', 'skill_event', 'annotation', 'observation')
 
 @dataclass
 class Rows:
-    """What the arrays know of each document that has a vector, all of shape (n,)."""
+    """What arrays know of each document, all of shape (n,)."""
 
     document: NDArray[np.int64]
     robot: NDArray[np.int64]
     kind: NDArray[np.int8]
     start_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
-
-    @classmethod
-    def empty(cls) -> Rows:
-        """Return no rows."""
-        none = np.zeros(0, np.int64)
-        return cls(none, none, np.zeros(0, np.int8), none, none)
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        yield from (self.document, self.robot, self.kind, self.start_ns, self.end_ns)
-
-    def __getitem__(self, chosen: slice) -> Rows:
-        return Rows(*(array[chosen] for array in self))
 
 
 @dataclass(frozen=True)
@@ -60,6 +46,13 @@ class Scope:
         """Return the scope of a window in this memory; unknown robots match nothing."""
         ids = frozenset(store.robot_ids(session, window.robots)) if window.robots else None
         return cls(window, tuple(kinds or ()), ids)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everything is seen, whatever its kind."""
+        window = self.window
+        return self.robot_ids is None and (
+            window.start_ns is None and window.end_ns is None and window.before_ns is None)
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the rule as SQL over the table of documents."""
@@ -78,8 +71,8 @@ class Scope:
             found.append(or_(row.kind != 'node', row.end_ns < window.before_ns))
         return found
 
-    def mask(self, rows: Rows, straddling: Sequence[int] = ()) -> NDArray[np.bool_]:
-        """Return the rule over arrays; `straddling` are documents whose end has grown meanwhile."""
+    def mask(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return the rule over arrays."""
         window = self.window
         seen = np.ones(len(rows.document), bool)
         if self.robot_ids is not None:
@@ -87,8 +80,7 @@ class Scope:
         if self.kinds:
             seen &= np.isin(rows.kind, [KINDS.index(kind) for kind in self.kinds if kind in KINDS])
         if window.start_ns is not None:
-            reaches = (rows.end_ns > window.start_ns) | (rows.start_ns >= window.start_ns)
-            seen &= reaches | np.isin(rows.document, straddling)
+            seen &= (rows.end_ns > window.start_ns) | (rows.start_ns >= window.start_ns)
         if window.end_ns is not None:
             seen &= rows.start_ns < window.end_ns
         if window.before_ns is not None:
@@ -96,12 +88,3 @@ class Scope:
             is_node = rows.kind == KINDS.index('node')
             seen &= ~is_node | (rows.end_ns < window.before_ns)
         return seen
-
-    def straddling(self, session: Session) -> list[int]:
-        """Return the nodes that reach into the window from before: an open node's end grows."""
-        if self.window.start_ns is None:
-            return []
-        row = schema.DocumentRow
-        return list(session.scalars(select(row.id).where(
-            row.kind == 'node', row.start_ns < self.window.start_ns,
-            row.end_ns > self.window.start_ns)))

@@ -1,0 +1,112 @@
+"""The order of what was found: how much a walk from all of it stays there, times how near it is.
+
+Hits by words and by vectors seed a walk on the graph of the memory. It stays long at what several
+hits lead to - the event that they are parts of, the thing that they all show - so that this comes
+up although no word of the question stands in it, provided its own text is near the question. With
+no vectors nothing new comes up, and nearness is the place in the fused ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.retrieval.embedders import Vectors
+from emv_ros.retrieval.graph import Graph, Seen, Vertices
+from emv_ros.retrieval.lexical import Group
+from emv_ros.retrieval.scope import KINDS, Scope
+from emv_ros.retrieval.vector_index import VectorIndex
+from emv_ros.retrieval.walk import Ranks, personalized_pagerank
+
+# Hits that a walk starts from, and vertices of its best that may come up besides.
+SEEDS = 64
+BROUGHT = 200
+
+Scored = list[tuple[float, Group]]
+
+
+class Ranking:
+    """The ranking of one search. `ranks` is where its walk stayed, after `ordered`."""
+
+    def __init__(self, graph: Graph, session: Session, scope: Scope, seen: Seen | None) -> None:
+        """Rank by a graph that is up to date in the session; `seen` masks it, None: all of it."""
+        self._graph = graph
+        self._session = session
+        self._scope = scope
+        self._seen = seen
+        self.ranks: Ranks | None = None
+        self.notes: list[str] = []
+
+    def ordered(self, fused: Scored, vector: Vectors | None, index: VectorIndex | None,
+                least: float) -> Scored:
+        """Return groups by score, best first: those found, and those that the walk brings.
+
+        `fused` are groups with their share, 0..1, of the best place; what is brought has a cosine
+        of `least` and more.
+        """
+        if not fused:
+            return []
+        vertices = self._vertices([group for _, group in fused])
+        weights = np.array([share for share, _ in fused], np.float32)
+        count = min(SEEDS, len(fused))
+        self.ranks = personalized_pagerank(
+            self._graph, vertices[:count, 0], weights[:count], self._seen)
+        if not self.ranks.units.any() and not self.ranks.hubs.any():
+            self.notes.append('ranked by nearness alone: the graph knows none of what was found')
+            return [(share, group) for share, group in fused]
+        places = [self._place(pair) for pair in vertices]
+        if vector is None or index is None:
+            scored = [(place * share, group)
+                      for place, (share, group) in zip(places, fused, strict=True)]
+        else:
+            cosines = index.cosines(self._session, vector, np.array(
+                [group.first_id for _, group in fused], np.int64))
+            scored = []
+            for place, (share, group) in zip(places, fused, strict=True):
+                group.similarity = cosines.get(group.first_id, group.similarity)
+                scored.append((place * max(share, group.similarity or 0.0), group))
+            scored += self._brought({group.key for _, group in fused}, vector, index, least)
+        # As good as found: what was found first.
+        return sorted(scored, key=lambda item: -item[0])
+
+    def _vertices(self, groups: Sequence[Group]) -> Vertices:
+        """Return the vertices of each group's first and last document, shape (groups, 2)."""
+        row = schema.DocumentRow
+        wanted = {key for group in groups for key in (group.first_id, group.last_id)}
+        found = self._session.execute(
+            select(row.id, row.kind, row.ref_id).where(row.id.in_(wanted))).all()
+        vertex: dict[int, int] = {}
+        for kind in KINDS:
+            of_kind = [item for item in found if item.kind == kind]
+            vertex.update(zip([item.id for item in of_kind], self._graph.vertices(
+                kind, [item.ref_id for item in of_kind]).tolist(), strict=True))
+        return np.array([[vertex.get(key, -1) for key in (group.first_id, group.last_id)]
+                         for group in groups], np.int64).reshape(-1, 2)
+
+    def _place(self, pair: Vertices) -> float:
+        assert self.ranks is not None
+        known = pair[pair >= 0]
+        return float(self.ranks.of(known).max()) if len(known) else 0.0
+
+    def _brought(self, known: set[int], vector: Vectors, index: VectorIndex,
+                 least: float) -> Scored:
+        """Return what no search found and the walk comes to, where it is near enough."""
+        assert self.ranks is not None
+        best = self.ranks.best(BROUGHT)
+        documents = self._graph.column('document', best)
+        kinds = [KINDS.index(kind) for kind in self._scope.kinds or KINDS if kind in KINDS]
+        is_told = (documents > 0) & np.isin(self._graph.column('kind', best), kinds)
+        places = dict(zip(documents[is_told].tolist(),
+                          self.ranks.of(best[is_told]).tolist(), strict=True))
+        scored: Scored = []
+        for document, cosine in index.cosines(
+                self._session, vector, documents[is_told]).items():
+            group = index.group_of(document, cosine, self._scope) if cosine >= least else None
+            if group is not None and group.key not in known:
+                known.add(group.key)
+                scored.append((places[document] * cosine, group))
+        return scored
