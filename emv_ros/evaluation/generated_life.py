@@ -93,6 +93,10 @@ class GeneratedLife:
         self._thing_vectors = embedder.embed(self.things)
         self._act_vectors = embedder.embed(self.acts)
 
+    def start_ns(self, at: int) -> int:
+        """Return when observation `at` was made."""
+        return _at(at)
+
     def text(self, at: int) -> str:
         """Return what observation `at` says."""
         said = f'{self.things[self.thing_of[at]]} {self.acts[self.act_of[at]]}'

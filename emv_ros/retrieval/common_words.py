@@ -37,7 +37,7 @@ from emv_ros.retrieval.scope import Scope
 K1, B = 1.2, 0.75
 # Rows whose numbers are read for the rare words, and that a search for common words may pass.
 MAX_RARE = 8000
-MAX_PASSED = 40_000
+MAX_PASSED = 20_000
 MAX_COMMON = 4
 STRETCHES = 8
 # Share of the rows in which a word is counted first: what is found often there is common.
@@ -91,9 +91,10 @@ class WordRows:
                 'SELECT rowid FROM document_text WHERE document_text MATCH ? '
                 'AND rowid BETWEEN ? AND ?', (quoted(terms, 'AND'), low, high)).fetchall()
         rows = np.fromiter(chain.from_iterable(found), np.int64, len(found))
-        if self.visible is None:
-            return rows
-        return np.intersect1d(rows, self.visible, assume_unique=True)
+        if self.visible is None or not len(self.visible):
+            return rows if self.visible is None else rows[:0]
+        at = np.minimum(np.searchsorted(self.visible, rows), len(self.visible) - 1)
+        return rows[self.visible[at] == rows]
 
     def _stretches(self, passed: int) -> list[tuple[int, int]]:
         """Return ranges of rows, spread evenly, in which no more than MAX_PASSED are passed."""
@@ -124,17 +125,23 @@ def best_rows(found: WordRows, scope: Scope, limit: int) -> list[Group]:
     """Return up to `limit` groups of documents, best first."""
     terms = list(found.counts)
     weights = np.array([found.weight(term) for term in terms])
-    stems = [stem(term) for term in terms]
+    columns: dict[str, int] = {}
+    for at, term in enumerate(terms):
+        columns.setdefault(stem(term), at)
+    known: dict[str, int] = {}  # the words of many texts are few
     ids, held = _candidates(found, weights)
     read: list[tuple[Any, ...]] = []
     texts: set[str] = set()
     for start in range(0, min(len(ids), MAX_READ), LOT):
         holds = dict(zip(ids[start:start + LOT].tolist(), held[start:start + LOT], strict=True))
         for row in _documents(found.session, list(holds), scope):
-            words = [stem(word) for word in _WORDS.findall(row.text)]
-            times = np.array([words.count(word) for word in stems])
+            words = _WORDS.findall(row.text.lower())
+            times = holds[row.id].astype(float)
+            counted = [known[word] if word in known else known.setdefault(
+                word, columns.get(stem(word), -1)) for word in words]
+            for at in set(counted) - {-1}:
+                times[at] = counted.count(at)
             long = K1 * (1 - B + B * len(words) / found.average)
-            times = np.maximum(times, holds[row.id])
             read.append((*row, -float(weights @ (times * (K1 + 1) / (times + long)))))
             texts.add(row.text)
         if len(texts) >= limit:
@@ -152,18 +159,21 @@ def _candidates(found: WordRows,
     terms = list(found.counts)
     rare = int(np.searchsorted(np.cumsum(list(found.counts.values())), MAX_RARE, side='right'))
     common = range(rare, min(rare + MAX_COMMON, len(terms)))
-    asked = [[first] for first in range(rare)]
-    asked += [[first, other] for first in range(rare) for other in common]
-    asked += [list(common[:count]) for count in range(len(common), 1 if rare else 0, -1)]
-    parts = []
-    for numbers in asked:
-        if len(numbers) == 1 and numbers[0] >= rare and any(len(rows) for rows in parts):
-            parts.append(np.zeros(0, np.int64))
-            continue
-        parts.append(found.rows([terms[at] for at in numbers], found.counts[terms[numbers[0]]]))
-    ids = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+    parts: list[tuple[list[int], Ids]] = []
+    for first in range(rare):
+        for numbers in ([first], *([first, other] for other in common)):
+            parts.append((numbers, found.rows(
+                [terms[at] for at in numbers], found.counts[terms[first]])))
+    count, together = len(common), 0
+    # A row of fewer words comes after those of more.
+    while count > (1 if any(len(rows) for _, rows in parts) else 0) and together < LOT:
+        numbers = list(common[:count])
+        rows = found.rows([terms[at] for at in numbers], found.counts[terms[numbers[0]]])
+        parts.append((numbers, rows))
+        together, count = together + len(rows), count - 1
+    ids = np.unique(np.concatenate([rows for _, rows in parts] or [np.zeros(0, np.int64)]))
     held = np.zeros((len(ids), len(terms)), bool)
-    for numbers, rows in zip(asked, parts, strict=True):
+    for numbers, rows in parts:
         held[np.searchsorted(ids, rows)[:, None], numbers] = True
     order = np.lexsort((ids * 2_654_435_761 % 2 ** 32, -(held @ weights)))
     return ids[order], held[order]
@@ -173,7 +183,7 @@ def _documents(session: Session, ids: Sequence[int], scope: Scope) -> Any:
     row = schema.DocumentRow
     return session.execute(
         select(row.id, row.robot_id, row.kind, row.start_ns, row.text)
-        .where(row.id.in_(ids), *scope.conditions()))
+        .where(row.id.in_(ids), *scope.conditions(by_id=True)))
 
 
 def _averages(session: Session) -> tuple[int, float]:

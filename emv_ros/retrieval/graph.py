@@ -232,6 +232,22 @@ class Graph:
         at[found[~part['alive'][at[found]]]] = -1
         return np.where(at >= 0, 2 * at + is_hub, -1)
 
+    def of_documents(self, ids: Any) -> Vertices:
+        """Return the vertex of each document, -1 where there is none (any more)."""
+        known, vertices = self.derived('documents', self._documents)
+        ids = np.asarray(ids, np.int64)
+        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[at] == ids, vertices[at], -1)
+
+    def _documents(self) -> tuple[NDArray[np.int64], Vertices]:
+        """Return the documents of all vertices, rising, with 0 for none, and the vertices."""
+        parts = [np.flatnonzero(part['alive'] & (part['document'] > 0))
+                 for part in (self.units, self.hubs)]
+        known = np.concatenate(([0], self.units['document'][parts[0]],
+                                self.hubs['document'][parts[1]]))
+        order = np.argsort(known, kind='stable')
+        return known[order], np.concatenate(([-1], 2 * parts[0], 2 * parts[1] + 1))[order]
+
     def records(self, vertices: Vertices) -> list[tuple[str, int]]:
         """Return the (kind, id) of vertices."""
         return [(NAMES[key % 8], key // 8) for key in self.column('key', vertices).tolist()]
@@ -254,11 +270,13 @@ class Graph:
 
     def documents(self, scope: Scope, seen: Seen | None) -> NDArray[np.int64]:
         """Return the ids of the documents that a scope lets see, rising; `seen` is its mask."""
-        seen = self.seen(scope) if seen is None else seen
         kinds = [NUMBERS[kind] for kind in scope.kinds or KINDS if kind in KINDS]
-        parts = [part['document'][mask & np.isin(part['kind'], kinds) & (part['document'] > 0)]
-                 for part, mask in zip((self.hubs, self.units), seen, strict=True)]
-        return np.sort(np.concatenate(parts))
+        hubs, units = self.seen(scope) if seen is None else seen
+        known, vertices = self.derived('documents', self._documents)
+        shown = np.zeros(2 * max(len(hubs), len(units)), bool)
+        shown[2 * np.flatnonzero(hubs & np.isin(self.hubs['kind'], kinds)) + 1] = True
+        shown[2 * np.flatnonzero(units & np.isin(self.units['kind'], kinds))] = True
+        return known[1:][shown[vertices[1:]]]
 
     def derived(self, key: Any, make: Callable[[], Made]) -> Made:
         """Return what was made from the graph under a key, made anew when the graph has changed."""
@@ -267,33 +285,47 @@ class Graph:
         made: Made = self._derived[key]
         return made
 
+    def edge_list(self, weights: EdgeWeights | None = None) -> tuple[
+            Vertices, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return all vertices, and of each edge the places of its ends among them and its weight.
+
+        Edges of weight 0 are none.
+        """
+        chosen = weights or EdgeWeights()
+        hubs, units = (np.flatnonzero(part['alive']) for part in (self.hubs, self.units))
+        place = np.zeros(len(self.hubs), np.int64)
+        place[hubs] = np.arange(len(hubs))
+        ends: list[tuple[NDArray[np.int64], NDArray[np.int64], float]] = []
+        for part, alive, first, slots in (
+                (self.hubs, hubs, 0, (chosen.containment, chosen.neighbour)),
+                (self.units, units, len(hubs),
+                 (chosen.provenance, chosen.context, chosen.entity))):
+            for slot, weight in enumerate(slots):
+                linked = part['links'][alive, slot]
+                held = np.flatnonzero(self.hubs['alive'][linked] & (weight > 0))
+                ends.append((held + first, place[linked[held]], weight))
+        sources, targets = (np.concatenate([item[at] for item in ends]) for at in (0, 1))
+        strengths = np.concatenate([np.full(len(item[0]), item[2]) for item in ends])
+        return np.concatenate((2 * hubs + 1, 2 * units)), sources, targets, strengths
+
     def to_networkx(self, weights: EdgeWeights | None = None) -> networkx.Graph:
         """Return the graph for inspection: vertices are (kind, id) with spans, edges have weights.
 
-        Needs networkx, and a few seconds for a long life.
+        Needs networkx, and some ten seconds for a long life.
         """
         import networkx
 
-        weights = weights or EdgeWeights()
+        vertices, sources, targets, strengths = self.edge_list(weights)
+        names = self.records(vertices)
         made = networkx.Graph()
-        names: dict[bool, list[tuple[str, int]]] = {}
-        for is_hub, part in ((True, self.hubs), (False, self.units)):
-            names[is_hub] = [(NAMES[key % 8], key // 8) for key in (
-                np.maximum(part['key'], 0).tolist())]
-            rows = zip(names[is_hub], *(part[name].tolist() for name in (
-                'alive', 'robot', 'start_ns', 'end_ns')), strict=True)
-            made.add_nodes_from(
-                (name, {'robot_id': robot, 'start_ns': start_ns, 'end_ns': end_ns})
-                for name, alive, robot, start_ns, end_ns in rows if alive)
-        for is_hub, part, slots in (
-                (True, self.hubs, (weights.containment, weights.neighbour)),
-                (False, self.units, (weights.provenance, weights.context, weights.entity))):
-            for slot, weight in enumerate(slots):
-                ends = part['links'][:, slot]
-                held = np.flatnonzero(part['alive'] & self.hubs['alive'][ends] & (weight > 0))
-                made.add_weighted_edges_from(
-                    (names[is_hub][at], names[True][end], weight)
-                    for at, end in zip(held.tolist(), ends[held].tolist(), strict=True))
+        made.add_nodes_from(
+            (name, {'robot_id': robot, 'start_ns': start_ns, 'end_ns': end_ns})
+            for name, robot, start_ns, end_ns in zip(names, *(
+                self.column(column, vertices).tolist()
+                for column in ('robot', 'start_ns', 'end_ns')), strict=True))
+        made.add_weighted_edges_from(
+            (names[source], names[target], strength) for source, target, strength in zip(
+                sources.tolist(), targets.tolist(), strengths.tolist(), strict=True))
         return made
 
 

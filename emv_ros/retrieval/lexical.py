@@ -90,7 +90,7 @@ def _full_text(terms: Sequence[str], scope: Scope) -> Any:
         select(row.id, row.robot_id, row.kind, row.start_ns, row.text, index.c.rank)
         .join_from(index, row, row.id == index.c.rowid)
         .where(text('document_text MATCH :asked').bindparams(bindparam('asked', quoted(terms))),
-               *scope.conditions())
+               *scope.conditions(by_id=True))
         .order_by(index.c.rank, row.start_ns, row.id))
 
 

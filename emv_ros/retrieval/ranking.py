@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from emv_ros.memory import schema
 from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.graph import Graph, Seen, Vertices
 from emv_ros.retrieval.lexical import Group
@@ -58,55 +56,53 @@ class Ranking:
         if not self.ranks.units.any() and not self.ranks.hubs.any():
             self.notes.append('ranked by nearness alone: the graph knows none of what was found')
             return [(share, group) for share, group in fused]
-        places = [self._place(pair) for pair in vertices]
+        places = self._places(vertices)
         if vector is None or index is None:
             scored = [(place * share, group)
                       for place, (share, group) in zip(places, fused, strict=True)]
         else:
-            cosines = index.cosines(self._session, vector, np.array(
-                [group.first_id for _, group in fused], np.int64))
-            scored = []
-            for place, (share, group) in zip(places, fused, strict=True):
-                group.similarity = cosines.get(group.first_id, group.similarity)
-                scored.append((place * max(share, group.similarity or 0.0), group))
-            scored += self._brought({group.key for _, group in fused}, vector, index, least)
+            brought = self._brought({group.key for _, group in fused}, index)
+            self._judge([group for _, group in fused] + [group for _, group in brought], vector,
+                        index)
+            scored = [(place * max(share, group.similarity or 0.0), group)
+                      for place, (share, group) in zip(places, fused, strict=True)]
+            scored += [(place * group.similarity, group) for place, group in brought
+                       if group.similarity is not None and group.similarity >= least]
         # As good as found: what was found first.
         return sorted(scored, key=lambda item: -item[0])
 
     def _vertices(self, groups: Sequence[Group]) -> Vertices:
         """Return the vertices of each group's first and last document, shape (groups, 2)."""
-        row = schema.DocumentRow
-        wanted = {key for group in groups for key in (group.first_id, group.last_id)}
-        found = self._session.execute(
-            select(row.id, row.kind, row.ref_id).where(row.id.in_(wanted))).all()
-        vertex: dict[int, int] = {}
-        for kind in KINDS:
-            of_kind = [item for item in found if item.kind == kind]
-            vertex.update(zip([item.id for item in of_kind], self._graph.vertices(
-                kind, [item.ref_id for item in of_kind]).tolist(), strict=True))
-        return np.array([[vertex.get(key, -1) for key in (group.first_id, group.last_id)]
-                         for group in groups], np.int64).reshape(-1, 2)
+        return np.stack([self._graph.of_documents([group.first_id for group in groups]),
+                         self._graph.of_documents([group.last_id for group in groups])], axis=1)
 
-    def _place(self, pair: Vertices) -> float:
+    def _places(self, vertices: Vertices) -> list[float]:
+        """Return the share of the walk of each pair of vertices, the larger one's."""
         assert self.ranks is not None
-        known = pair[pair >= 0]
-        return float(self.ranks.of(known).max()) if len(known) else 0.0
+        shares = self.ranks.of(np.maximum(vertices, 0).reshape(-1)).reshape(vertices.shape)
+        best: list[float] = np.where(vertices >= 0, shares, 0).max(axis=1).tolist()
+        return best
 
-    def _brought(self, known: set[int], vector: Vectors, index: VectorIndex,
-                 least: float) -> Scored:
-        """Return what no search found and the walk comes to, where it is near enough."""
+    def _judge(self, groups: Sequence[Group], vector: Vectors, index: VectorIndex) -> None:
+        """Give the groups that were not found by vectors their cosine, where they have one."""
+        bare = [group for group in groups if group.similarity is None]
+        cosines = index.cosines(self._session, vector, np.array(
+            [group.first_id for group in bare], np.int64))
+        for group in bare:
+            group.similarity = cosines.get(group.first_id)
+
+    def _brought(self, known: set[int], index: VectorIndex) -> Scored:
+        """Return what no search found and the walk comes to, with its share of the walk."""
         assert self.ranks is not None
         best = self.ranks.best(BROUGHT)
         documents = self._graph.column('document', best)
         kinds = [KINDS.index(kind) for kind in self._scope.kinds or KINDS if kind in KINDS]
         is_told = (documents > 0) & np.isin(self._graph.column('kind', best), kinds)
-        places = dict(zip(documents[is_told].tolist(),
-                          self.ranks.of(best[is_told]).tolist(), strict=True))
-        scored: Scored = []
-        for document, cosine in index.cosines(
-                self._session, vector, documents[is_told]).items():
-            group = index.group_of(document, cosine, self._scope) if cosine >= least else None
-            if group is not None and group.key not in known:
-                known.add(group.key)
-                scored.append((places[document] * cosine, group))
-        return scored
+        found: dict[int, tuple[float, Group]] = {}
+        for key, document, start_ns, share in zip(
+                index.keys(documents[is_told]), documents[is_told].tolist(),
+                self._graph.column('start_ns', best[is_told]).tolist(),
+                self.ranks.of(best[is_told]).tolist(), strict=True):
+            if key and key not in known:
+                found.setdefault(key, (share, Group(key, document, start_ns, document, start_ns)))
+        return list(found.values())

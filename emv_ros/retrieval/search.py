@@ -153,8 +153,6 @@ class Searcher:
         found = [find_words(session, terms, scope, pool, visible)]
         if vector is not None and index is not None:
             index.refresh(session)
-            if not index.vectors.is_exact:  # of many, words may not have seen all
-                found[0] = [index.whole(group, scope) for group in found[0]]
             found.append(index.search(
                 vector, scope, session, pool, self._settings.min_similarity))
         fused = fuse(found, self._bare(found))
@@ -163,6 +161,9 @@ class Searcher:
         ranked = ranking.ordered([(score / best, group) for score, group in fused], vector,
                                  index if len(found) > 1 else None,
                                  self._settings.min_similarity)
+        if index is not None and len(found) > 1:
+            # Words may not have seen all that say the same, and a walk sees one.
+            ranked = [(score, index.whole(group, scope)) for score, group in ranked[:2 * limit]]
         return ranked, ranking.notes
 
     def _bare(self, found: Sequence[Sequence[Group]]) -> set[int]:
@@ -252,7 +253,7 @@ def _hits(store: MemoryStore, session: Session, scope: Scope,
         part = ranked[start:start + MIN_POOL]
         ids = {key for _, group in part for key in (group.first_id, group.last_id)}
         rows = {item.id: item for item in session.scalars(
-            select(row).where(row.id.in_(ids), *scope.conditions()))}
+            select(row).where(row.id.in_(ids), *scope.conditions(by_id=True)))}
         for score, group in part:
             first = rows.get(group.first_id) or rows.get(group.last_id)
             if first is None:

@@ -27,7 +27,14 @@ from emv_ros.retrieval.cache_file import FOLDER, read_cache, write_cache
 from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.lexical import Group, group_key
 from emv_ros.retrieval.scope import KINDS, Rows, Scope
-from emv_ros.retrieval.vectors import LEARNED_FROM, FlatVectors, Ids, ListedVectors, lists_for
+from emv_ros.retrieval.vectors import (
+    LEARNED_FROM,
+    MAX_FLAT,
+    FlatVectors,
+    Ids,
+    ListedVectors,
+    lists_for,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +110,7 @@ class VectorIndex:
         self._apply(session, documents)
         self._unsaved += len(documents)
         if self.vectors.is_outgrown:
-            self._relist(session)
+            self._learn(session, self._held())
         if self._unsaved > SAVED_AFTER:
             self.save()
 
@@ -137,8 +144,11 @@ class VectorIndex:
         for rows in self._read(session, None):
             self._put(rows)
         self._sort_groups()
-        if int(self._rows['held'].sum()) > len(self.vectors):
-            self._relist(session)
+        held = self._held()
+        if len(held) > MAX_FLAT:
+            self._learn(session, held)
+        else:
+            self._add(session, held)
         if len(self._rows):
             self.save()
 
@@ -151,15 +161,18 @@ class VectorIndex:
         for start in range(0, len(documents), CHUNK):
             for rows in self._read(session, documents[start:start + CHUNK]):
                 self._changed += self._put(rows).tolist()
+        at = self._rows.find(documents)
+        at = at[at >= 0]
+        self._add(session, self._rows['key'][at[self._rows['held'][at]]])
         if len(self._changed) > MAX_RECENT:
             self._sort_groups()
 
     def _read(self, session: Session, documents: Sequence[int] | None) -> Any:
-        """Yield lots of rows with their vectors, of some documents or of all."""
+        """Yield lots of rows, of some documents or of all."""
         row, document = schema.EmbeddingRow, schema.DocumentRow
         query = (
             select(document.id, document.robot_id, document.kind, document.start_ns,
-                   document.end_ns, document.text, row.vector)
+                   document.end_ns, document.text, func.length(row.vector).label('size'))
             .outerjoin(row, and_(row.document_id == document.id, row.model == self._model))
             .where(document.kind.in_(KINDS)))
         if documents is not None:
@@ -167,31 +180,29 @@ class VectorIndex:
         yield from session.execute(query.execution_options(yield_per=CHUNK)).partitions(CHUNK)
 
     def _put(self, rows: Sequence[Any]) -> Ids:
-        """Take rows over, their vectors while they are kept flat or lists are there."""
-        held = np.array([item.vector is not None and len(item.vector) == 4 * self.dimension
-                         for item in rows], bool)
-        ids = np.array([item.id for item in rows], np.int64)
-        at = self._rows.put(
-            ids, robot=[item.robot_id for item in rows],
+        return self._rows.put(
+            [item.id for item in rows], robot=[item.robot_id for item in rows],
             kind=[KINDS.index(item.kind) for item in rows],
             start_ns=[item.start_ns for item in rows], end_ns=[item.end_ns for item in rows],
             group=[group_key(item.robot_id, item.kind, item.text) for item in rows],
-            held=held, told=[bool(item.text) for item in rows])
-        if held.any() and not self.vectors.is_outgrown:
-            self.vectors.add(ids[held], _matrix([
-                item.vector for item, good in zip(rows, held, strict=True) if good],
-                self.dimension))
-        return at
+            held=[item.size == 4 * self.dimension for item in rows],
+            told=[bool(item.text) for item in rows])
 
-    def _relist(self, session: Session) -> None:
+    def _held(self) -> Ids:
+        """Return the documents that have a vector, in order of time as they came."""
+        return np.sort(self._rows['key'][self._rows['held'] & self._rows['alive']])
+
+    def _learn(self, session: Session, held: Ids) -> None:
         """Learn lists for the vectors that there are, and fill them from the database."""
-        held = np.sort(self._rows['key'][self._rows['held'] & self._rows['alive']])
         logger.info('the vector index learns lists for %d vectors', len(held))
         wanted = lists_for(len(held)) * LEARNED_FROM
         sample = held[np.linspace(0, len(held) - 1, min(wanted, len(held))).astype(np.int64)]
         self.vectors = ListedVectors.learn(self._stored(session, sample)[1], len(held))
-        for start in range(0, len(held), CHUNK):
-            self.vectors.add(*self._stored(session, held[start:start + CHUNK]))
+        self._add(session, held)
+
+    def _add(self, session: Session, documents: Ids) -> None:
+        for start in range(0, len(documents), CHUNK):
+            self.vectors.add(*self._stored(session, documents[start:start + CHUNK]))
 
     def _stored(self, session: Session, documents: Ids) -> tuple[Ids, Vectors]:
         """Return those of the documents that have a vector in the database, and the vectors."""
@@ -220,7 +231,7 @@ class VectorIndex:
         allowed = None if count == len(self.vectors) else rows['key'][seen]
         wanted = max(NEAREST, 2 * limit)
         while True:
-            documents, cosines = self._nearest(session, vector, min(wanted, count), allowed)
+            documents, cosines = self.nearest(session, vector, min(wanted, count), allowed)
             groups = rows['group'][rows.find(documents)]
             is_enough = len(np.unique(groups[cosines >= least])) >= limit
             if is_enough or wanted >= min(count, MAX_NEAREST) or cosines[-1] < least:
@@ -245,16 +256,15 @@ class VectorIndex:
             'key', 'robot', 'kind', 'start_ns', 'end_ns'))))]
         return self._spanned(group.key, at, group.similarity) if len(at) else group
 
-    def group_of(self, document: int, cosine: float, scope: Scope) -> Group | None:
-        """Return the group of a document that has a vector here."""
-        at = int(self._rows.find([document])[0])
-        if at < 0 or not self._rows['alive'][at]:
-            return None
-        group = Group(int(self._rows['group'][at]), document, 0, document, 0, 1, cosine)
-        return self.whole(group, scope)
+    def keys(self, documents: Ids) -> list[int]:
+        """Return the keys of the groups of documents, 0 where one is not known."""
+        at = self._rows.find(documents)
+        return np.where(at < 0, 0, self._rows['group'][at]).tolist() if len(self._rows) else [
+            0] * len(documents)
 
-    def _nearest(self, session: Session, vector: Vectors, count: int,
-                 allowed: Ids | None) -> tuple[Ids, NDArray[np.float32]]:
+    def nearest(self, session: Session, vector: Vectors, count: int,
+                allowed: Ids | None = None) -> tuple[Ids, NDArray[np.float32]]:
+        """Return up to `count` documents, nearest first, and their true cosines."""
         documents, cosines = self.vectors.nearest(vector, count, allowed)
         if not self.vectors.is_exact:
             documents, vectors = self._stored(session, documents)
@@ -262,6 +272,15 @@ class VectorIndex:
             order = np.lexsort((documents, -cosines))
             documents, cosines = documents[order], cosines[order]
         return documents, cosines
+
+    def exact_cosines(self, session: Session, vectors: Vectors, count: int) -> Vectors:
+        """Return the `count` largest cosines to each vector, falling, by a product with all."""
+        held = self._held()
+        best = np.full((len(vectors), count), -1, np.float32)
+        for start in range(0, len(held), MAX_FLAT):
+            part = vectors @ self._stored(session, held[start:start + MAX_FLAT])[1].T
+            best = np.sort(np.concatenate((best, part), axis=1), axis=1)[:, -count:]
+        return best[:, ::-1]
 
     def _group(self, key: int, cosine: float, seen: NDArray[np.bool_]) -> Group:
         same = self._same(key)
@@ -282,7 +301,9 @@ class VectorIndex:
     def _same(self, key: int) -> Ids:
         """Return the rows of a group, in order of time where they came in it."""
         low, high = np.searchsorted(self._sorted, key), np.searchsorted(self._sorted, key, 'right')
-        at = np.union1d(self._order[low:high], np.array(self._changed, np.int64))
+        at = self._order[low:high]
+        if self._changed:
+            at = np.union1d(at, np.array(self._changed, np.int64))
         at = at[(self._rows['group'][at] == key) & self._rows['alive'][at]]
         same: Ids = at.astype(np.int64)
         return same

@@ -46,13 +46,15 @@ class Ranks:
 
     def best(self, count: int) -> Vertices:
         """Return the vertices with the largest shares above 0, largest first."""
-        every = np.concatenate((self.units, self.hubs))
-        count = min(count, len(every))
-        top = np.argpartition(-every, count - 1)[:count] if count else np.zeros(0, np.int64)
-        top = top[every[top] > 0]
-        top = top[np.argsort(-every[top], kind='stable')]
-        split = len(self.units)
-        return np.where(top < split, 2 * top, 2 * (top - split) + 1)
+        found = []
+        # As many hubs as are wanted stay at or above this: what is below is not among the best.
+        least = np.partition(self.hubs, -count)[-count] if 0 < count <= len(self.hubs) else 0
+        for is_hub, ranks in ((False, self.units), (True, self.hubs)):
+            at = np.flatnonzero(ranks >= least) if least > 0 else np.flatnonzero(ranks)
+            found.append((2 * at + is_hub, ranks[at]))
+        vertices, shares = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        best: Vertices = vertices[np.argsort(-shares, kind='stable')[:count]]
+        return best
 
 
 def personalized_pagerank(
@@ -103,10 +105,18 @@ class _Edges:
         width = len(graph.hubs)
         self.down = _matrix(graph.units['links'], width,
                             (weights.provenance, weights.context, weights.entity))
+        # A view: rows of its own would be quicker, but take as long to make as some walks.
         self.up = self.down.T
         across = _matrix(graph.hubs['links'], width, (weights.containment, weights.neighbour))
         self.across = (across + across.T).tocsr()
         self._open: tuple[Reals, Reals] | None = None
+        self._walks = 0
+
+    def walked(self) -> None:
+        """Count a walk; where a graph is walked again unchanged, the quicker matrix is made."""
+        self._walks += 1
+        if self._walks == 2:
+            self.up = self.up.tocsr()
 
     def scales(self, graph: Graph, seen: Seen | None) -> tuple[Reals, Reals]:
         """Return the inverse root of each hub's degree and the inverse of each unit's, or 0."""
@@ -127,6 +137,7 @@ class _System:
     def __init__(self, graph: Graph, seen: Seen | None, weights: EdgeWeights,
                  damping: float) -> None:
         edges = graph.derived(('edges', weights), lambda: _Edges(graph, weights))
+        edges.walked()
         self._damping = np.float32(damping)
         self._down, self._up, self._across = edges.down, edges.up, edges.across
         self._hub_scale, self._unit_inverse = edges.scales(graph, seen)
