@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from emv_ros.retrieval.embedders import Vectors
-from emv_ros.retrieval.graph import Graph, Seen, Vertices
+from emv_ros.retrieval.graph import EdgeWeights, Graph, Seen, Vertices
 from emv_ros.retrieval.lexical import Group
 from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.vector_index import VectorIndex
@@ -30,12 +30,14 @@ Scored = list[tuple[float, Group]]
 class Ranking:
     """The ranking of one search. `ranks` is where its walk stayed, after `ordered`."""
 
-    def __init__(self, graph: Graph, session: Session, scope: Scope, seen: Seen | None) -> None:
+    def __init__(self, graph: Graph, session: Session, scope: Scope, seen: Seen | None,
+                 edges: EdgeWeights | None = None) -> None:
         """Rank by a graph that is up to date in the session; `seen` masks it, None: all of it."""
         self._graph = graph
         self._session = session
         self._scope = scope
         self._seen = seen
+        self._edges = edges
         self.ranks: Ranks | None = None
         self.notes: list[str] = []
 
@@ -52,7 +54,7 @@ class Ranking:
         weights = np.array([share for share, _ in fused], np.float32)
         count = min(SEEDS, len(fused))
         self.ranks = personalized_pagerank(
-            self._graph, vertices[:count, 0], weights[:count], self._seen)
+            self._graph, vertices[:count, 0], weights[:count], self._seen, edges=self._edges)
         if not self.ranks.units.any() and not self.ranks.hubs.any():
             self.notes.append('ranked by nearness alone: the graph knows none of what was found')
             return [(share, group) for share, group in fused]

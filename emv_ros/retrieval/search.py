@@ -26,7 +26,7 @@ from emv_ros.memory.queries import ALL, Window, as_of
 from emv_ros.memory.rows import record_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.embedders import TextEmbedder, Vectors, make_embedder
-from emv_ros.retrieval.graph import Graph
+from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.index import embed_missing
 from emv_ros.retrieval.lexical import Group, find_words
 from emv_ros.retrieval.ranking import Ranking
@@ -128,7 +128,7 @@ class Searcher:
         if not text:
             return SearchResult([], 'nothing was asked for')
         limit = self._settings.units if k is None else max(k, 0)
-        terms = search_terms(text)
+        terms = search_terms(text) if self._settings.words else []
         vector, notes = self._vector_of(text)
         with self._lock:
             if vector is not None:
@@ -140,6 +140,13 @@ class Searcher:
                 notes += unranked
                 notes += self._shortcomings(session, scope, terms, vector is not None, bool(hits))
         return SearchResult(hits, '; '.join(notes))
+
+    def alike(self, keys: Sequence[int], scope: Scope) -> dict[int, list[int]]:
+        """Return the documents with a vector that say the same, by group, in order of time."""
+        with self._lock:
+            if self._index is None:
+                return {}
+            return {key: self._index.members(key, scope).tolist() for key in keys}
 
     def _ranked(self, session: Session, scope: Scope, terms: Sequence[str],
                 vector: Vectors | None,
@@ -157,14 +164,18 @@ class Searcher:
                 vector, scope, session, pool, self._settings.min_similarity))
         fused = fuse(found, self._bare(found))
         best = len(found) / (RANK_OFFSET + 1)
-        ranking = Ranking(graph, session, scope, seen)
-        ranked = ranking.ordered([(score / best, group) for score, group in fused], vector,
-                                 index if len(found) > 1 else None,
-                                 self._settings.min_similarity)
+        ranked, notes = [(score / best, group) for score, group in fused], []
+        if self._settings.graph:
+            # Where things are not told apart, nothing leads from one time of a thing to another.
+            edges = None if self._settings.merge in ('entity', 'name') else EdgeWeights(entity=0)
+            ranking = Ranking(graph, session, scope, seen, edges)
+            ranked = ranking.ordered(ranked, vector, index if len(found) > 1 else None,
+                                     self._settings.min_similarity)
+            notes = ranking.notes
         if index is not None and len(found) > 1:
             # Words may not have seen all that say the same, and a walk sees one.
             ranked = [(score, index.whole(group, scope)) for score, group in ranked[:2 * limit]]
-        return ranked, ranking.notes
+        return ranked, notes
 
     def _bare(self, found: Sequence[Sequence[Group]]) -> set[int]:
         """Return the keys of groups found by words that have no vector yet."""

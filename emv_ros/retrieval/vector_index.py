@@ -256,6 +256,14 @@ class VectorIndex:
             'key', 'robot', 'kind', 'start_ns', 'end_ns'))))]
         return self._spanned(group.key, at, group.similarity) if len(at) else group
 
+    def members(self, key: int, scope: Scope) -> Ids:
+        """Return the documents in scope that say the same, in order of time."""
+        rows, at = self._rows, self._same(key)
+        at = at[scope.mask(Rows(*(rows[name][at] for name in (
+            'key', 'robot', 'kind', 'start_ns', 'end_ns'))))]
+        found: Ids = rows['key'][at[np.argsort(rows['start_ns'][at], kind='stable')]]
+        return found
+
     def keys(self, documents: Ids) -> list[int]:
         """Return the keys of the groups of documents, 0 where one is not known."""
         at = self._rows.find(documents)
