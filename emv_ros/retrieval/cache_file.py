@@ -8,6 +8,7 @@ forgetting. A memory whose folder cannot be written has no caches.
 
 from __future__ import annotations
 
+from contextlib import suppress
 import json
 import logging
 import os
@@ -58,7 +59,8 @@ def write_cache(file: Path, contents: str, mark: Mark, arrays: Arrays) -> None:
         new.replace(file)
     except OSError as error:
         logger.warning('what search keeps beside the database is not saved: %s', error)
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
 
 
 def read_cache(file: Path, contents: str) -> tuple[Mark, Arrays] | None:

@@ -19,8 +19,9 @@ Found = tuple[Ids, NDArray[np.float32]]
 
 # A flat product over this many takes some milliseconds.
 MAX_FLAT = 50_000
-# Lists visited where all vectors are allowed; measured, see `emv bench search`.
-PROBES = 48
+# The share of the lists that is visited where all vectors are allowed: questions lie far from all
+# texts, so that their nearest are spread over many lists. Measured, see `emv bench search`.
+VISITED = 0.5
 # A list is learned from this many vectors.
 LEARNED_FROM = 48
 # Lists grow too long when there are this many times the vectors that they were learned for.
@@ -109,6 +110,7 @@ class ListedVectors:
         index = faiss.IndexIVFScalarQuantizer(
             faiss.IndexFlatIP(sample.shape[1]), sample.shape[1], lists,
             faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+        index.cp.spherical = True
         index.cp.max_points_per_centroid = LEARNED_FROM
         index.cp.niter = 8
         index.train(np.ascontiguousarray(sample))
@@ -138,16 +140,16 @@ class ListedVectors:
         """
         import faiss
 
-        probes = min(PROBES, self._index.nlist)
+        share = 1.0
         options = {}
         bits = None
         if allowed is not None:
             share = max(len(allowed), 1) / max(len(self), 1)
-            probes = min(self._index.nlist, int(probes / share) + 1)
             mask = np.zeros(int(allowed.max(initial=0)) + 1, bool)
             mask[allowed] = True
             bits = np.packbits(mask, bitorder='little')
             options['sel'] = faiss.IDSelectorBitmap(bits)
+        probes = min(self._index.nlist, int(self._index.nlist * VISITED / share) + 1)
         found = self._index.search(
             vector[None], count, params=faiss.SearchParametersIVF(nprobe=probes, **options))
         cosines, ids = found[0][0], found[1][0]
