@@ -132,7 +132,7 @@ def _plain_search(store: MemoryStore, zone: tzinfo,
                   units: int) -> Callable[[AskedQuestion], Shown]:
     """Return BM25 over the raw records, the words of the question as they are."""
     index = sqlite3.connect(':memory:')
-    index.execute("CREATE VIRTUAL TABLE raw USING fts5(text, start UNINDEXED, end UNINDEXED)")
+    index.execute('CREATE VIRTUAL TABLE raw USING fts5(text, start UNINDEXED, end UNINDEXED)')
     index.executemany('INSERT INTO raw VALUES (?, ?, ?)', _raw_records(store, zone))
 
     def search(question: AskedQuestion) -> Shown:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.timeline import HOUR_NS
 
-OBSERVATIONS = 6
+OF_ONE_KIND = {'observation': 6, 'node': 4}
 OF_ONE_THING = 3
 # Of one hour no more than this share of the places, while other hours have something.
 OF_ONE_HOUR = 0.5
@@ -36,7 +36,7 @@ def chosen(units: Sequence[Unit], limit: int) -> list[Unit]:
         hour = unit.spans[0].start_ns // HOUR_NS
         if unit.thing and things[unit.thing] >= OF_ONE_THING:
             continue
-        is_many = kinds[unit.kind] >= OBSERVATIONS and unit.kind == 'observation'
+        is_many = kinds[unit.kind] >= OF_ONE_KIND.get(unit.kind, limit)
         is_crowded = hours[hour] >= max(1, limit * OF_ONE_HOUR)
         if not unit.at_moment and (is_many or is_crowded):
             held.append(unit)

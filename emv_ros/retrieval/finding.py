@@ -9,38 +9,41 @@ what is known of others of its name.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
-import math
+import re
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
-from emv_ros.memory.queries import ALL, Window, stem
+from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.budget import chosen, shown_spans
 from emv_ros.retrieval.company import add_company
-from emv_ros.retrieval.lexical import MAX_ROWS, quoted
+from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
 from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.search import Hit, Searcher
-from emv_ros.retrieval.terms import search_terms, stems
+from emv_ros.retrieval.terms import search_terms, squash
 from emv_ros.retrieval.time_words import AskedTimes, asked_times
 from emv_ros.retrieval.units import Span, Unit, units_of
+from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.settings import RetrievalSettings
 from emv_ros.timeline import HOUR_NS, Interval, format_span
 
 # Records that are read to make units whole: of one text, and in all.
 OF_ONE_TEXT = 400
 IN_ALL = 1500
+EVENT = 2
+OF_ONE_EVENT = 12
 # Records at the moments that a question names; a window that holds no more is looked at whole.
 AT_MOMENTS = 200
 # Nothing but episodes lasts longer, as far as moments go.
 LONGEST_NS = 6 * HOUR_NS
-K1, B = 1.2, 0.75
+MAX_LISTED = 6
+_QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 
 Read = Collection[tuple[str, int]]
 
@@ -88,7 +91,7 @@ class Finder:
             notes.insert(0, 'no new results: all that was found was read before')
         best = chosen(fresh, most)
         for unit in best:
-            unit.spans = shown_spans(unit.spans, lambda span: _is_asked(span, times))
+            unit.spans = shown_spans(unit.spans, lambda span: _is_asked(span, times.moments))
         with self._store.reading() as session:
             add_company(session, Scope.of(self._store, session, narrow), best, known)
         return Findings(best, '; '.join(notes), times)
@@ -105,16 +108,21 @@ class Finder:
     def _candidates(self, times: AskedTimes, window: Window, most: int,
                     kinds: Sequence[str] | None) -> tuple[list[Unit], str]:
         """Return scored units, and what there is to say of how they were found."""
+        parts = _listed(times.words)
         result = self._searcher.search(times.words, window, 2 * most, kinds)
+        found = [*result.hits, *(hit for part in parts for hit in self._searcher.search(
+            part, window, most // 2, kinds).hits)]
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, window, kinds)
             at_moments = self._at(session, scope, times.moments)
             inside = self._inside(session, scope) if times.window else []
-            documents = self._whole(session, scope, result.hits)
+            hits = _of_records(session, scope, found)
+            documents = self._whole(session, scope, hits)
             units = units_of(session, scope, self._store.robot_ids(session),
                              [*documents, *at_moments, *inside], self._settings.merge)
-        _score(units, result.hits, times)
-        return units, result.note if result.hits or not units else ''
+        asked = (times.words, *parts) if self._settings.words else ()
+        _score(units, hits, times.moments, asked)
+        return units, result.note if found or not units else ''
 
     def _at(self, session: Session, scope: Scope, moments: Sequence[Interval]) -> list[int]:
         """Return records, no episodes, that were there at the moments."""
@@ -158,8 +166,6 @@ class Finder:
 
     def _alike(self, session: Session, scope: Scope, first: Any) -> list[int]:
         """Return the documents that say what the first says; of very many some, evenly spread."""
-        from emv_ros.retrieval.lexical import group_key
-
         key = group_key(first.robot_id, first.kind, first.text)
         ids = self._searcher.alike([key], scope).get(key) or _by_phrase(session, scope, first)
         if len(ids) <= OF_ONE_TEXT:
@@ -168,61 +174,71 @@ class Finder:
         return [ids[round(at * step)] for at in range(OF_ONE_TEXT)]
 
 
+def _of_records(session: Session, scope: Scope, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits with events of the tree told by the records that they were made of.
+
+    An event says what its records say, at the same time: both would be read twice. Events of what
+    has no text of its own, as scenes, stay.
+    """
+    kinds = [kind for kind in scope.kinds or KINDS if kind != 'node']
+    ids = [hit.ref_id for hit in hits if hit.kind == 'node']
+    row, member = schema.NodeRow, schema.NodeMemberRow
+    parts: dict[int, list[tuple[str, int]]] = {}
+    for node_id, kind, ref_id in session.execute(
+            select(member.node_id, member.kind, member.ref_id).join(row, row.id == member.node_id)
+            .where(row.id.in_(ids), row.level == EVENT, member.kind.in_(kinds))
+            .order_by(member.kind, member.ref_id)):
+        parts.setdefault(node_id, []).append((kind, ref_id))
+    found: dict[tuple[str, int], Hit] = {}
+    for hit in hits:
+        told = parts.get(hit.ref_id) if hit.kind == 'node' else None
+        for kind, ref_id in (told or [(hit.kind, hit.ref_id)])[:OF_ONE_EVENT]:
+            part = hit if told is None else replace(hit, kind=kind, ref_id=ref_id, repeats=2)
+            found.setdefault((kind, ref_id), part)
+    return list(found.values())
+
+
 def _by_phrase(session: Session, scope: Scope, first: Any) -> list[int]:
     """Return documents of equal words where no vectors tell them, in order of time."""
     row = schema.DocumentRow
     query = select(row.id).where(row.kind == first.kind, row.robot_id == first.robot_id)
     if session.get_bind().dialect.name == 'sqlite':
-        from sqlalchemy import text as sql
-
         matching = session.execute(
-            sql('SELECT rowid FROM document_text WHERE document_text MATCH :asked LIMIT :most'),
+            text('SELECT rowid FROM document_text WHERE document_text MATCH :asked LIMIT :most'),
             {'asked': quoted([first.text]), 'most': IN_ALL}).scalars().all()
         query = query.where(row.id.in_(matching))
     found = session.execute(
         query.add_columns(row.text).where(*scope.conditions(by_id=True))
         .order_by(row.start_ns).limit(MAX_ROWS))
-    from emv_ros.retrieval.terms import squash
-
     wanted = squash(first.text)
-    return [key for key, text in found if squash(text) == wanted]
+    return [key for key, words in found if squash(words) == wanted]
 
 
-def _score(units: Sequence[Unit], hits: Sequence[Hit], times: AskedTimes) -> None:
-    """Give units their scores: how their text was found, and how their words fit."""
-    by_record = {(hit.kind, hit.ref_id): hit for hit in hits}
+def _listed(text: str) -> list[str]:
+    """Return the quoted texts of a question that lists several: each is asked for by itself."""
+    quoted_texts = dict.fromkeys(found.strip() for found in _QUOTED.findall(text))
+    listed = [found for found in quoted_texts if len(search_terms(found)) > 1]
+    return listed[:MAX_LISTED] if len(listed) > 1 else []
+
+
+def _score(units: Sequence[Unit], hits: Sequence[Hit], moments: Sequence[Interval],
+           asked: Sequence[str]) -> None:
+    """Give units their scores: how their text was found, and how their words fit what is asked."""
+    by_record: dict[tuple[str, int], Hit] = {}
+    for hit in hits:
+        by_record.setdefault((hit.kind, hit.ref_id), hit)
     best = max((hit.score for hit in hits), default=0.0) or 1.0
     by_group: dict[int, Hit] = {}
     for unit in units:
         for span in unit.spans:
-            if hit := by_record.get((unit.kind, span.ref_id)):
-                by_group.setdefault(unit.group, hit)
-    fits = _word_scores(times.words, [unit.words for unit in units])
-    top = max(fits, default=0.0) or 1.0
+            if found := by_record.get((unit.kind, span.ref_id)):
+                by_group.setdefault(unit.group, found)
+    fits = word_scores(asked, [unit.words for unit in units])
     for unit, fit in zip(units, fits, strict=True):
-        found = by_group.get(unit.group)
-        if found:
-            unit.similarity = found.similarity
-        unit.score = ((found.score / best if found else 0.0) + fit / top) / 2
-        unit.at_moment = int(any(span.overlaps(moment.start_ns, moment.end_ns)
-                                 for moment in times.moments for span in unit.spans))
-
-
-def _word_scores(asked: str, texts: Sequence[str]) -> list[float]:
-    """Return how well the words of each text fit, by BM25 among these texts."""
-    terms = {stem(term) for term in search_terms(asked)}
-    held = [Counter(stem(term) for term in search_terms(text)) for text in texts]
-    lengths = [sum(words.values()) for words in held]
-    mean = sum(lengths) / max(1, len(lengths)) or 1.0
-    count = len(texts)
-    weights = {}
-    for term in terms:
-        known = sum(term in words for words in held)
-        weights[term] = math.log(1 + (count - known + 0.5) / (known + 0.5))
-    return [sum(weights[term] * words[term] * (K1 + 1)
-                / (words[term] + K1 * (1 - B + B * length / mean))
-                for term in terms if term in words)
-            for words, length in zip(held, lengths, strict=True)]
+        told = by_group.get(unit.group)
+        unit.similarity = told.similarity if told else None
+        unit.score = ((told.score / best if told else 0.0) + fit) / 2
+        unit.at_moment = int(any(_is_asked(span, moments) for span in unit.spans))
 
 
 def _narrowed(window: Window, asked: Interval | None) -> Window:
@@ -244,5 +260,5 @@ def _unread(units: Sequence[Unit], read: set[tuple[str, int]]) -> list[Unit]:
     return left
 
 
-def _is_asked(span: Span, times: AskedTimes) -> bool:
-    return any(span.overlaps(moment.start_ns, moment.end_ns) for moment in times.moments)
+def _is_asked(span: Span, moments: Sequence[Interval]) -> bool:
+    return any(span.overlaps(moment.start_ns, moment.end_ns) for moment in moments)
