@@ -33,10 +33,11 @@ Arrays = dict[str, NDArray[Any]]
 
 def write_cache(file: Path, contents: str, mark: Mark, arrays: Arrays) -> None:
     """Write arrays, which replace the file at once; a failure is logged and leaves the old one."""
-    entries, offset = [], HEADER_BYTES
+    entries: list[tuple[str, str, list[int], int]] = []
+    offset = HEADER_BYTES
     for name, array in arrays.items():
         offset += -offset % ALIGNMENT
-        entries.append([name, array.dtype.str, list(array.shape), offset])
+        entries.append((name, array.dtype.str, list(array.shape), offset))
         offset += array.nbytes
     header = {'layout': LAYOUT, 'contents': contents, 'mark': [mark.id, mark.token],
               'arrays': entries, 'size': offset}
@@ -50,7 +51,7 @@ def write_cache(file: Path, contents: str, mark: Mark, arrays: Arrays) -> None:
                 padding = bytes(at - stream.tell())
                 checksum = zlib.crc32(padding, checksum)
                 stream.write(padding)
-                data = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+                data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
                 checksum = zlib.crc32(data, checksum)
                 stream.write(data)
             told = json.dumps(header | {'checksum': checksum}).encode()
@@ -69,7 +70,7 @@ def read_cache(file: Path, contents: str) -> tuple[Mark, Arrays] | None:
     None where there is no file, or, with the reason in the log, none that can be used.
     """
     try:
-        mapped = np.memmap(file, np.uint8, mode='c')
+        mapped: Any = np.memmap(file, np.uint8, mode='c')
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:  # ValueError: an empty file
@@ -88,7 +89,8 @@ def forget_caches(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _checked(mapped: NDArray[np.uint8], contents: str) -> tuple[Mark, Arrays]:
+def _checked(mapped: Any, contents: str) -> tuple[Mark, Arrays]:
+    """Return what the bytes of a file hold. Raises ValueError, KeyError or TypeError."""
     header = json.loads(bytes(mapped[:HEADER_BYTES]))
     if header['layout'] != LAYOUT or header['contents'] != contents:
         raise ValueError(f'it holds {header["layout"]}, {header["contents"]}')

@@ -94,7 +94,8 @@ class WordRows:
         if self.visible is None or not len(self.visible):
             return rows if self.visible is None else rows[:0]
         at = np.minimum(np.searchsorted(self.visible, rows), len(self.visible) - 1)
-        return rows[self.visible[at] == rows]
+        seen: Ids = rows[self.visible[at] == rows]
+        return seen
 
     def _stretches(self, passed: int) -> list[tuple[int, int]]:
         """Return ranges of rows, spread evenly, in which no more than MAX_PASSED are passed."""

@@ -58,7 +58,7 @@ class Ranks:
 
 
 def personalized_pagerank(
-        graph: Graph, seeds: Vertices | Sequence[int], weights: Sequence[float] | Reals,
+        graph: Graph, seeds: Vertices | Sequence[int], weights: Sequence[float] | NDArray[Any],
         seen: Seen | None = None, damping: float = DAMPING, edges: EdgeWeights | None = None,
         tolerance: float = TOLERANCE) -> Ranks:
     """Return the ranks of all vertices for seeds with weights.
