@@ -116,8 +116,9 @@ def _touch(span: Interval, window: Interval) -> bool:
 def _search(store: MemoryStore, settings: RetrievalSettings, zone: tzinfo,
             embedder: TextEmbedder | None, units: int) -> Callable[[AskedQuestion], Shown]:
     chosen = None if settings.embedder == 'none' else embedder
-    finder = Finder(store, Searcher(store, replace(settings, embedder='none') if chosen is None
-                                    else settings, chosen), settings)
+    if chosen is None:
+        settings = replace(settings, embedder='none')
+    finder = Finder(store, Searcher(store, settings, chosen))
 
     def search(question: AskedQuestion) -> Shown:
         found = finder.find(question.text, Window(before_ns=question.query_time_ns), zone=zone,

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
-from emv_ros.retrieval.budget import chosen, shown_spans
+from emv_ros.retrieval.budget import SPANS, chosen, shown_spans
 from emv_ros.retrieval.company import add_company
 from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
 from emv_ros.retrieval.scope import KINDS, Scope
@@ -30,7 +30,6 @@ from emv_ros.retrieval.terms import search_terms, squash
 from emv_ros.retrieval.time_words import AskedTimes, asked_times
 from emv_ros.retrieval.units import Span, Unit, units_of
 from emv_ros.retrieval.word_fit import word_scores
-from emv_ros.settings import RetrievalSettings
 from emv_ros.timeline import HOUR_NS, Interval, format_span
 
 # Records that are read to make units whole: of one text, and in all.
@@ -44,6 +43,8 @@ AT_MOMENTS = 200
 LONGEST_NS = 6 * HOUR_NS
 MAX_LISTED = 6
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
+
+NO_NEW = 'no new results: all that was found was read before'
 
 Read = Collection[tuple[str, int]]
 
@@ -60,17 +61,18 @@ class Findings:
 class Finder:
     """Whole searches in one memory. Safe to share between threads."""
 
-    def __init__(self, store: MemoryStore, searcher: Searcher,
-                 settings: RetrievalSettings) -> None:
+    def __init__(self, store: MemoryStore, searcher: Searcher) -> None:
         self._store = store
         self._searcher = searcher
-        self._settings = settings
+        self._settings = searcher.settings
 
     def find(self, text: str, window: Window = ALL, *, now_ns: int | None = None,
              zone: tzinfo = UTC, limit: int | None = None, kinds: Sequence[str] | None = None,
-             read: Read = ()) -> Findings:
-        """Return at most `limit` units (None: as the settings say) without records already `read`.
+             read: Read = (), spans: int = SPANS) -> Findings:
+        """Return at most `limit` units (None: as set), each of at most `spans` records.
 
+        Records already `read` are left out, as (kind, id); where nothing else is found, they come
+        again and the note says that there is nothing new.
         Words such as 'yesterday' are seen from `now_ns`; without it from the time of the question
         or the end of the memory, in the zone. Raises StoreError where the memory cannot be read.
         """
@@ -88,10 +90,12 @@ class Finder:
         known = set(read)
         fresh = _unread(units, known)
         if units and not fresh:
-            notes.insert(0, 'no new results: all that was found was read before')
+            notes.insert(0, NO_NEW)
+            fresh, known = units, set()
         best = chosen(fresh, most)
         for unit in best:
-            unit.spans = shown_spans(unit.spans, lambda span: _is_asked(span, times.moments))
+            unit.spans = shown_spans(
+                unit.spans, lambda span: _is_asked(span, times.moments), max(spans, 1))
         with self._store.reading() as session:
             add_company(session, Scope.of(self._store, session, narrow), best, known)
         return Findings(best, '; '.join(notes), times)
@@ -250,14 +254,9 @@ def _narrowed(window: Window, asked: Interval | None) -> Window:
 
 def _unread(units: Sequence[Unit], read: set[tuple[str, int]]) -> list[Unit]:
     """Return the units with what was not read of them."""
-    if not read:
-        return list(units)
-    left = []
-    for unit in units:
-        unit.spans = [span for span in unit.spans if (unit.kind, span.ref_id) not in read]
-        if unit.spans:
-            left.append(unit)
-    return left
+    left = [replace(unit, spans=[span for span in unit.spans
+                                 if (unit.kind, span.ref_id) not in read]) for unit in units]
+    return [unit for unit in left if unit.spans]
 
 
 def _is_asked(span: Span, moments: Sequence[Interval]) -> bool:

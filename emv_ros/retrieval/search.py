@@ -107,6 +107,11 @@ class Searcher:
             return self._embedder
 
     @property
+    def settings(self) -> RetrievalSettings:
+        """The settings of this search."""
+        return self._settings
+
+    @property
     def similarity(self) -> Similarity:
         """The comparison of texts with this search's embedder."""
         if self._similarity is None:
