@@ -70,7 +70,7 @@ def read_cache(file: Path, contents: str) -> tuple[Mark, Arrays] | None:
     None where there is no file, or, with the reason in the log, none that can be used.
     """
     try:
-        mapped: Any = np.memmap(file, np.uint8, mode='c')
+        mapped: Any = np.asarray(np.memmap(file, np.uint8, mode='c'))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:  # ValueError: an empty file

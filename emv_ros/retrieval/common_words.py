@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -184,7 +184,8 @@ def _documents(session: Session, ids: Sequence[int], scope: Scope) -> Any:
     row = schema.DocumentRow
     return session.execute(
         select(row.id, row.robot_id, row.kind, row.start_ns, row.text)
-        .where(row.id.in_(ids), *scope.conditions(by_id=True)))
+        .where(row.id.in_(bindparam('ids', expanding=True)), *scope.conditions(by_id=True)),
+        {'ids': ids})
 
 
 def _averages(session: Session) -> tuple[int, float]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -62,7 +62,7 @@ class VectorIndex:
 
     def _clear(self) -> None:
         self._rows = Columns(robot=np.int64, kind=np.int8, start_ns=np.int64, end_ns=np.int64,
-                             group=np.int64, held=np.bool_, told=np.bool_)
+                             group=np.int64, held=np.bool_, told=np.bool_, fresh=np.bool_)
         self.vectors: FlatVectors | ListedVectors = FlatVectors(self.dimension)
         self._sort_groups()
 
@@ -160,11 +160,12 @@ class VectorIndex:
         self._rows.drop(documents)
         for start in range(0, len(documents), CHUNK):
             for rows in self._read(session, documents[start:start + CHUNK]):
-                self._changed += self._put(rows).tolist()
+                self._put(rows)
         at = self._rows.find(documents)
         at = at[at >= 0]
         self._add(session, self._rows['key'][at[self._rows['held'][at]]])
-        if len(self._changed) > MAX_RECENT:
+        self._fresh = np.flatnonzero(self._rows['fresh'])
+        if len(self._fresh) > MAX_RECENT:
             self._sort_groups()
 
     def _read(self, session: Session, documents: Sequence[int] | None) -> Any:
@@ -179,14 +180,14 @@ class VectorIndex:
             query = query.where(document.id.in_(documents))
         yield from session.execute(query.execution_options(yield_per=CHUNK)).partitions(CHUNK)
 
-    def _put(self, rows: Sequence[Any]) -> Ids:
-        return self._rows.put(
+    def _put(self, rows: Sequence[Any]) -> None:
+        self._rows.put(
             [item.id for item in rows], robot=[item.robot_id for item in rows],
             kind=[KINDS.index(item.kind) for item in rows],
             start_ns=[item.start_ns for item in rows], end_ns=[item.end_ns for item in rows],
             group=[group_key(item.robot_id, item.kind, item.text) for item in rows],
             held=[item.size == 4 * self.dimension for item in rows],
-            told=[bool(item.text) for item in rows])
+            told=[bool(item.text) for item in rows], fresh=True)
 
     def _held(self) -> Ids:
         """Return the documents that have a vector, in order of time as they came."""
@@ -208,12 +209,12 @@ class VectorIndex:
         """Return those of the documents that have a vector in the database, and the vectors."""
         row = schema.EmbeddingRow
         found: list[Any] = []
+        query = select(row.document_id, row.vector).where(
+            row.model == self._model, row.document_id.in_(bindparam('ids', expanding=True)),
+            func.length(row.vector) == 4 * self.dimension)
         for start in range(0, len(documents), CHUNK):
             found += session.execute(
-                select(row.document_id, row.vector).where(
-                    row.model == self._model,
-                    row.document_id.in_(documents[start:start + CHUNK].tolist()),
-                    func.length(row.vector) == 4 * self.dimension)).all()
+                query, {'ids': documents[start:start + CHUNK].tolist()}).all()
         return (np.array([item[0] for item in found], np.int64),
                 _matrix([item[1] for item in found], self.dimension))
 
@@ -302,18 +303,22 @@ class VectorIndex:
                      int(start_ns[last]), len(at), cosine)
 
     def _sort_groups(self) -> None:
+        """Order the rows by their groups; those that come later are looked through one by one."""
         self._order = np.argsort(self._rows['group'], kind='stable')
         self._sorted = self._rows['group'][self._order]
-        self._changed: list[int] = []
+        self._rows['fresh'][:] = False
+        self._fresh: Ids = np.zeros(0, np.int64)
 
     def _same(self, key: int) -> Ids:
         """Return the rows of a group, in order of time where they came in it."""
+        rows = self._rows
         low, high = np.searchsorted(self._sorted, key), np.searchsorted(self._sorted, key, 'right')
         at = self._order[low:high]
-        if self._changed:
-            at = np.union1d(at, np.array(self._changed, np.int64))
-        at = at[(self._rows['group'][at] == key) & self._rows['alive'][at]]
-        same: Ids = at.astype(np.int64)
+        if len(self._fresh):
+            fresh = self._fresh[rows['group'][self._fresh] == key]
+            at = np.concatenate((at[~rows['fresh'][at]], fresh))
+            at.sort()
+        same: Ids = at[rows['alive'][at]]
         return same
 
 

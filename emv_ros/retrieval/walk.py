@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 Reals = NDArray[np.float32]
 
 DAMPING = 0.85
-TOLERANCE = 1e-2
+TOLERANCE = 0.02
 MAX_STEPS = 60
 
 
