@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -32,14 +32,21 @@ def mark_of(session: Session) -> Mark:
     return Mark(found.id, found.token) if found else Mark()
 
 
-def since(session: Session, mark: Mark) -> set[tuple[str, int]] | None:
-    """Return the (kind, id) of all that changed after a mark, or None where that is not known.
+def since(session: Session, mark: Mark) -> tuple[set[tuple[str, int]], Mark] | None:
+    """Return the (kind, id) of all that changed after a mark, and the mark up to which that is.
 
-    Kinds are those of vertices ('node', 'clip', 'entity' and the units of retrieval), and
-    'document' for a document or its vectors.
+    None where it is not known. Kinds are those of vertices ('node', 'clip', 'entity' and the units
+    of retrieval), and 'document' for a document or its vectors.
     """
     row = schema.ChangeRow
     if session.scalar(select(row.token).where(row.id == mark.id)) != mark.token:
         return None
-    return {(kind, ref_id) for kind, ref_id in session.execute(
-        select(row.kind, row.ref_id).where(row.id > mark.id).distinct())}
+    rows = session.execute(
+        select(row.kind, row.ref_id, func.max(row.id)).where(row.id > mark.id)
+        .group_by(row.kind, row.ref_id)).all()
+    if not rows:
+        return set(), mark
+    # Not the end of the journal by now: where each statement sees the latest, more may be there.
+    last = max(item[2] for item in rows)
+    token = session.scalars(select(row.token).where(row.id == last)).one()
+    return {(kind, ref_id) for kind, ref_id, _ in rows}, Mark(last, token)

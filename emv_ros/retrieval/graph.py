@@ -110,23 +110,20 @@ class Graph:
 
     def refresh(self, session: Session) -> None:
         """Take over what changed in the database; the first time, from the file if it is good."""
-        is_first = not self._mark.id
-        if is_first:
+        if not self._mark.id:
             self._open()
-        changed = since(session, self._mark) if self._mark.id else None
-        if changed is None:
+        found = since(session, self._mark) if self._mark.id else None
+        if found is None:
             if self._mark.id:
                 logger.warning('the graph is too far behind its memory, or of another one, '
                                'and is built anew')
             self._build(session)
             return
-        if not changed:
-            return
-        self._mark = mark_of(session)
-        if all(kind == 'document' for kind, _ in changed):
-            return
-        self._derived.clear()
-        self._apply(session, changed)
+        changed, mark = found
+        if any(kind != 'document' for kind, _ in changed):
+            self._derived.clear()
+            self._apply(session, changed)
+        self._mark = mark  # only now: what failed half way is done again
         self._unsaved += len(changed)
         if self._unsaved > SAVED_AFTER:
             self.save()
@@ -157,7 +154,8 @@ class Graph:
 
     def _build(self, session: Session) -> None:
         self._clear()
-        self._mark = mark_of(session)
+        self._mark = Mark()
+        mark = mark_of(session)
         self.builds += 1
         for kind in HUBS:
             self._put_hubs(kind, read_hubs(session, kind))
@@ -165,6 +163,7 @@ class Graph:
             self._put_units(kind, read_units(session, kind))
         for chain in self._chains(np.arange(1, len(self.hubs))):
             self._relink(chain)
+        self._mark = mark
         self.save()
 
     def _apply(self, session: Session, changed: Iterable[tuple[str, int]]) -> None:

@@ -58,6 +58,7 @@ class VectorIndex:
         self._contents = f'vectors 1 of schema {SCHEMA_VERSION} by {model[:1000]}, {dimension}'
         self._mark = Mark()
         self._unsaved = 0
+        self._fresh: Ids = np.zeros(0, np.int64)
         self._clear()
 
     def _clear(self) -> None:
@@ -96,21 +97,21 @@ class VectorIndex:
         """Take over what other processes and threads have written or deleted."""
         if not self._mark.id:
             self._open()
-        changed = since(session, self._mark) if self._mark.id else None
-        if changed is None:
+        found = since(session, self._mark) if self._mark.id else None
+        if found is None:
             if self._mark.id:
                 logger.warning('the vector index is too far behind its memory, or of another one, '
                                'and is built anew')
             self._build(session)
             return
-        self._mark = mark_of(session) if changed else self._mark
+        changed, mark = found
         documents = sorted(ref_id for kind, ref_id in changed if kind == 'document')
-        if not documents:
-            return
-        self._apply(session, documents)
+        if documents:
+            self._apply(session, documents)
+            if self.vectors.is_outgrown:
+                self._learn(session, self._held())
+        self._mark = mark  # only now: what failed half way is done again
         self._unsaved += len(documents)
-        if self.vectors.is_outgrown:
-            self._learn(session, self._held())
         if self._unsaved > SAVED_AFTER:
             self.save()
 
@@ -140,7 +141,8 @@ class VectorIndex:
 
     def _build(self, session: Session) -> None:
         self._clear()
-        self._mark = mark_of(session)
+        self._mark = Mark()
+        mark = mark_of(session)
         for rows in self._read(session, None):
             self._put(rows)
         self._sort_groups()
@@ -149,6 +151,7 @@ class VectorIndex:
             self._learn(session, held)
         else:
             self._add(session, held)
+        self._mark = mark
         if len(self._rows):
             self.save()
 
@@ -307,7 +310,7 @@ class VectorIndex:
         self._order = np.argsort(self._rows['group'], kind='stable')
         self._sorted = self._rows['group'][self._order]
         self._rows['fresh'][:] = False
-        self._fresh: Ids = np.zeros(0, np.int64)
+        self._fresh = np.zeros(0, np.int64)
 
     def _same(self, key: int) -> Ids:
         """Return the rows of a group, in order of time where they came in it."""

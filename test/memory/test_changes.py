@@ -20,7 +20,9 @@ def open_in(folder: Path) -> MemoryStore:
 
 def changes(store: MemoryStore, mark: Mark) -> set[tuple[str, int]] | None:
     with store.reading() as session:
-        return since(session, mark)
+        found = since(session, mark)
+        assert found is None or found[1] == mark_of(session)
+        return found and found[0]
 
 
 def now(store: MemoryStore) -> Mark:
