@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from typing import Any
 
 from sqlalchemy import and_, or_, select
@@ -14,22 +14,28 @@ from emv_ros.retrieval.units import Unit
 from emv_ros.timeline import SECOND_NS
 
 REPLY_NS = 30 * SECOND_NS
-ALSO_SEEN = 8
+# Things of which other times are told, and records of one that are looked through for them.
+THINGS = 6
+MET = 100
 NAMESAKES = 4
 
 
 def add_company(session: Session, scope: Scope, units: Sequence[Unit],
                 read: AbstractSet[tuple[str, int]]) -> None:
-    """Complete the units of one search in place; what is not in scope completes nothing."""
+    """Complete the units of one search in place; what is not in scope completes nothing.
+
+    Of a thing that several units tell of, the first one does.
+    """
     shown = {(unit.kind, span.ref_id) for unit in units for span in unit.spans} | read
-    told: set[int] = set()
+    things: dict[int, Unit] = {}
     for unit in units:
         if unit.kind == 'utterance':
             unit.reply = _reply(session, scope, unit, shown)
-        elif unit.entity_id is not None and unit.entity_id not in told:
-            told.add(unit.entity_id)
-            unit.also_ns = _also_seen(session, scope, unit.entity_id, shown)
-            unit.verdicts = _verdicts(session, scope, unit)
+        elif unit.entity_id is not None and len(things) < THINGS:
+            things.setdefault(unit.entity_id, unit)
+    if things:
+        _add_times(session, scope, things, shown)
+        _add_namesakes(session, scope, things)
 
 
 def _reply(session: Session, scope: Scope, unit: Unit, shown: AbstractSet[tuple[str, int]]) -> str:
@@ -51,30 +57,47 @@ def _reply(session: Session, scope: Scope, unit: Unit, shown: AbstractSet[tuple[
     return f'u{found.ref_id} {found.text}'
 
 
-def _also_seen(session: Session, scope: Scope, entity_id: int,
-               shown: AbstractSet[tuple[str, int]]) -> list[int]:
-    document, row = schema.DocumentRow, schema.ObservationRow
-    found = session.execute(
-        select(row.id, row.stamp_ns).join(document, and_(
-            document.kind == 'observation', document.ref_id == row.id))
-        .where(row.entity_id == entity_id, *scope.conditions(by_id=True)).order_by(row.stamp_ns))
-    return [stamp_ns for key, stamp_ns in found if ('observation', key) not in shown]
+def _add_times(session: Session, scope: Scope, things: Mapping[int, Unit],
+               shown: AbstractSet[tuple[str, int]]) -> None:
+    """Tell when each thing was met besides, as far as that was not read."""
+    row, window = schema.ObservationRow, scope.window
+    conditions = []
+    if scope.robot_ids is not None:
+        conditions.append(row.robot_id.in_(scope.robot_ids))
+    if window.start_ns is not None:
+        conditions.append(or_(row.end_ns > window.start_ns, row.stamp_ns >= window.start_ns))
+    conditions += [row.stamp_ns < end_ns for end_ns in (window.end_ns, window.before_ns)
+                   if end_ns is not None]
+    for entity_id, unit in things.items():
+        met = session.execute(
+            select(row.id, row.stamp_ns).where(row.entity_id == entity_id, *conditions)
+            .order_by(row.id).limit(MET)).all()
+        unit.also_ns = sorted(stamp_ns for key, stamp_ns in met
+                              if ('observation', key) not in shown)
 
 
-def _verdicts(session: Session, scope: Scope, unit: Unit) -> list[str]:
-    """Return of each other entity of the same name whether it is certainly another."""
-    entity, seen = schema.EntityRow, schema.ObservationRow
-    own: Any = session.get(entity, unit.entity_id)
-    if own is None:
-        return []
-    query = select(entity.id).where(entity.robot_id == own.robot_id, entity.name == own.name,
-                                    entity.id != own.id)
-    if scope.window.before_ns is not None:
-        query = query.where(entity.id.in_(select(seen.entity_id).where(
-            seen.stamp_ns < scope.window.before_ns)))
-    others = session.scalars(query.order_by(entity.id).limit(NAMESAKES)).all()
-    return [f'e{other}: {"different" if _are_apart(session, own.id, other) else "unresolved"}'
-            for other in others]
+def _add_namesakes(session: Session, scope: Scope, things: Mapping[int, Unit]) -> None:
+    """Tell of each other entity of a thing's name whether it is certainly another."""
+    entity, before_ns = schema.EntityRow, scope.window.before_ns
+    own = {key: (robot_id, name) for key, robot_id, name in session.execute(
+        select(entity.id, entity.robot_id, entity.name).where(entity.id.in_(things)))}
+    others: dict[tuple[int, str], list[int]] = {}
+    for key, robot_id, name in session.execute(
+            select(entity.id, entity.robot_id, entity.name).order_by(entity.id)
+            .where(entity.name.in_({name for _, name in own.values() if name}))):
+        others.setdefault((robot_id, name), []).append(key)
+    for key, unit in things.items():
+        for other in [found for found in others.get(own.get(key, (0, '')), ()) if found != key][
+                :NAMESAKES]:
+            if before_ns is None or _was_met(session, other, before_ns):
+                verdict = 'different' if _are_apart(session, key, other) else 'unresolved'
+                unit.verdicts.append(f'e{other}: {verdict}')
+
+
+def _was_met(session: Session, entity_id: int, before_ns: int) -> bool:
+    row = schema.ObservationRow
+    return session.scalar(select(row.id).where(
+        row.entity_id == entity_id, row.stamp_ns < before_ns).limit(1)) is not None
 
 
 def _are_apart(session: Session, one: int, other: int) -> bool:

@@ -9,7 +9,7 @@ what is known of others of its name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 import re
@@ -28,13 +28,18 @@ from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import search_terms, squash
 from emv_ros.retrieval.time_words import AskedTimes, asked_times
-from emv_ros.retrieval.units import Span, Unit, units_of
+from emv_ros.retrieval.units import WHOLE, Span, Unit, spans_of_thing, units_of
 from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.timeline import HOUR_NS, Interval, format_span
 
-# Records that are read to make units whole: of one text, and in all.
-OF_ONE_TEXT = 400
-IN_ALL = 1500
+# Records of one text that are read to find its units, and in all. Of observations a few tell which
+# things there are; the units that are shown are made whole afterwards.
+OF_ONE_TEXT = {'observation': 48}
+MANY = 400
+# Texts that are found, in halves of the units that are wanted.
+POOL = 3
+IN_ALL = 1000
+OF_ONE_GROUP = 4000
 EVENT = 2
 OF_ONE_EVENT = 12
 # Records at the moments that a question names; a window that holds no more is looked at whole.
@@ -93,11 +98,13 @@ class Finder:
             notes.insert(0, NO_NEW)
             fresh, known = units, set()
         best = chosen(fresh, most)
-        for unit in best:
-            unit.spans = shown_spans(
-                unit.spans, lambda span: _is_asked(span, times.moments), max(spans, 1))
         with self._store.reading() as session:
-            add_company(session, Scope.of(self._store, session, narrow), best, known)
+            scope = Scope.of(self._store, session, narrow, kinds)
+            self._complete(session, scope, best, known)
+            for unit in best:
+                unit.spans = shown_spans(
+                    unit.spans, lambda span: _is_asked(span, times.moments), max(spans, 1))
+            add_company(session, scope, best, known)
         return Findings(best, '; '.join(notes), times)
 
     def _times(self, text: str, window: Window, now_ns: int | None, zone: tzinfo) -> AskedTimes:
@@ -106,14 +113,14 @@ class Finder:
         now = now_ns if now_ns is not None else window.before_ns
         if now is None:
             with self._store.reading() as session:
-                now = session.scalar(select(func.max(schema.DocumentRow.start_ns))) or 0
+                now = _last_ns(session, list(self._store.robot_ids(session, window.robots)))
         return asked_times(text, now, zone)
 
     def _candidates(self, times: AskedTimes, window: Window, most: int,
                     kinds: Sequence[str] | None) -> tuple[list[Unit], str]:
         """Return scored units, and what there is to say of how they were found."""
         parts = _listed(times.words)
-        result = self._searcher.search(times.words, window, 2 * most, kinds)
+        result = self._searcher.search(times.words, window, POOL * most // 2, kinds)
         found = [*result.hits, *(hit for part in parts for hit in self._searcher.search(
             part, window, most // 2, kinds).hits)]
         with self._store.reading() as session:
@@ -130,7 +137,8 @@ class Finder:
 
     def _at(self, session: Session, scope: Scope, moments: Sequence[Interval]) -> list[int]:
         """Return records, no episodes, that were there at the moments."""
-        row, found = schema.DocumentRow, []
+        row = schema.DocumentRow
+        found: list[int] = []
         robots = list(self._store.robot_ids(session))
         for moment in moments:
             found += session.scalars(
@@ -143,9 +151,11 @@ class Finder:
 
     def _inside(self, session: Session, scope: Scope) -> list[int]:
         """Return the records in a window where they are few enough to look at all of them."""
-        row = schema.DocumentRow
+        row, start_ns = schema.DocumentRow, scope.window.start_ns or 0
         found = session.scalars(select(row.id).where(
-            row.kind != 'node', *scope.conditions()).limit(AT_MOMENTS + 1)).all()
+            row.robot_id.in_(list(self._store.robot_ids(session))),
+            row.start_ns >= start_ns - LONGEST_NS, row.kind != 'node',
+            *scope.conditions()).limit(AT_MOMENTS + 1)).all()
         return list(found) if len(found) <= AT_MOMENTS else []
 
     def _whole(self, session: Session, scope: Scope, hits: Sequence[Hit]) -> list[int]:
@@ -170,12 +180,25 @@ class Finder:
 
     def _alike(self, session: Session, scope: Scope, first: Any) -> list[int]:
         """Return the documents that say what the first says; of very many some, evenly spread."""
-        key = group_key(first.robot_id, first.kind, first.text)
+        key, most = group_key(first.robot_id, first.kind, first.text), OF_ONE_TEXT.get(
+            first.kind, MANY)
         ids = self._searcher.alike([key], scope).get(key) or _by_phrase(session, scope, first)
-        if len(ids) <= OF_ONE_TEXT:
+        if len(ids) <= most:
             return ids
-        step = (len(ids) - 1) / (OF_ONE_TEXT - 1)
-        return [ids[round(at * step)] for at in range(OF_ONE_TEXT)]
+        step = (len(ids) - 1) / (most - 1)
+        return [ids[round(at * step)] for at in range(most)]
+
+    def _complete(self, session: Session, scope: Scope, units: Sequence[Unit],
+                  read: AbstractSet[tuple[str, int]]) -> None:
+        """Give units of things all their records that say the same."""
+        things = [unit for unit in units if unit.kind == 'observation' and len(unit.key) == WHOLE]
+        known = self._searcher.alike(list({unit.group for unit in things}), scope)
+        for unit in things:
+            ids = known.get(unit.group) or []
+            if len(ids) > OF_ONE_TEXT['observation']:
+                found = spans_of_thing(session, scope, unit, ids[:OF_ONE_GROUP])
+                unit.total = len(found)
+                unit.spans = [span for span in found if (unit.kind, span.ref_id) not in read]
 
 
 def _of_records(session: Session, scope: Scope, hits: Sequence[Hit]) -> list[Hit]:
@@ -187,16 +210,18 @@ def _of_records(session: Session, scope: Scope, hits: Sequence[Hit]) -> list[Hit
     kinds = [kind for kind in scope.kinds or KINDS if kind != 'node']
     ids = [hit.ref_id for hit in hits if hit.kind == 'node']
     row, member = schema.NodeRow, schema.NodeMemberRow
+    events = session.scalars(select(row.id).where(
+        row.id.in_(ids), row.level == EVENT)).all() if ids else []
     parts: dict[int, list[tuple[str, int]]] = {}
     for node_id, kind, ref_id in session.execute(
-            select(member.node_id, member.kind, member.ref_id).join(row, row.id == member.node_id)
-            .where(row.id.in_(ids), row.level == EVENT, member.kind.in_(kinds))
-            .order_by(member.kind, member.ref_id)):
-        parts.setdefault(node_id, []).append((kind, ref_id))
+            select(member.node_id, member.kind, member.ref_id)
+            .where(member.node_id.in_(events))) if events else ():
+        if kind in kinds:
+            parts.setdefault(node_id, []).append((kind, ref_id))
     found: dict[tuple[str, int], Hit] = {}
     for hit in hits:
         told = parts.get(hit.ref_id) if hit.kind == 'node' else None
-        for kind, ref_id in (told or [(hit.kind, hit.ref_id)])[:OF_ONE_EVENT]:
+        for kind, ref_id in sorted(told or [(hit.kind, hit.ref_id)])[:OF_ONE_EVENT]:
             part = hit if told is None else replace(hit, kind=kind, ref_id=ref_id, repeats=2)
             found.setdefault((kind, ref_id), part)
     return list(found.values())
@@ -216,6 +241,13 @@ def _by_phrase(session: Session, scope: Scope, first: Any) -> list[int]:
         .order_by(row.start_ns).limit(MAX_ROWS))
     wanted = squash(first.text)
     return [key for key, words in found if squash(words) == wanted]
+
+
+def _last_ns(session: Session, robots: Sequence[int]) -> int:
+    """Return the start of the latest record of the robots."""
+    row = schema.DocumentRow
+    return max((session.scalar(select(func.max(row.start_ns)).where(row.robot_id == robot)) or 0
+                for robot in robots), default=0)
 
 
 def _listed(text: str) -> list[str]:
@@ -254,6 +286,8 @@ def _narrowed(window: Window, asked: Interval | None) -> Window:
 
 def _unread(units: Sequence[Unit], read: set[tuple[str, int]]) -> list[Unit]:
     """Return the units with what was not read of them."""
+    if not read:
+        return list(units)
     left = [replace(unit, spans=[span for span in unit.spans
                                  if (unit.kind, span.ref_id) not in read]) for unit in units]
     return [unit for unit in left if unit.spans]

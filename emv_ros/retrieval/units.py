@@ -24,6 +24,8 @@ from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.terms import squash
 
 CHUNK = 900
+# The length of a key of observations that are told apart by their thing or name, and by words.
+WHOLE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +112,29 @@ def units_of(session: Session, scope: Scope, robots: Mapping[int, str],
     return list(units.values())
 
 
+def spans_of_thing(session: Session, scope: Scope, unit: Unit,
+                   documents: Sequence[int]) -> list[Span]:
+    """Return those of some documents that are of a unit's thing (or name), in order of time."""
+    row, seen = schema.DocumentRow, schema.ObservationRow
+    if unit.entity_id is not None and unit.thing in unit.key:
+        is_same = seen.entity_id == unit.entity_id
+    elif unit.thing in unit.key:
+        is_same = seen.instance == unit.thing.partition(' ')[2]
+    else:
+        is_same = seen.name == unit.name
+    found = [Span(*item) for part in _parts(documents) for item in session.execute(
+        select(row.ref_id, row.start_ns, row.end_ns).join(seen, seen.id == row.ref_id)
+        .where(row.id.in_(part), is_same, *scope.conditions(by_id=True)))]
+    return sorted(found, key=lambda span: (span.start_ns, span.ref_id))
+
+
 def _key(kind: str, ref_id: int, robot_id: int, told: _Details, merge: str) -> tuple[Any, ...]:
     if kind == 'node' or merge == 'none' or (kind == 'observation' and merge == 'events'):
         return kind, ref_id
     if kind != 'observation':
         return kind, robot_id, squash(told.text), squash(told.goal)
     if merge == 'name':
-        return kind, robot_id, squash(told.name), squash(told.text)
+        return kind, f'{robot_id} {squash(told.name)}', squash(told.text)
     if not told.thing:  # a name alone does not tell that two are one
         return kind, ref_id
     return kind, told.thing, squash(told.text)

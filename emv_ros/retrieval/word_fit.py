@@ -18,7 +18,11 @@ K1, B = 1.2, 0.75
 
 def word_scores(asked: Sequence[str], texts: Sequence[str]) -> list[float]:
     """Return how well each text fits one of the questions, 1 for the best of any, 0 for no word."""
-    held = [Counter(stem(term) for term in search_terms(text)) for text in texts]
+    known: dict[str, Counter[str]] = {}  # many units say the same
+    for text in texts:
+        if text not in known:
+            known[text] = Counter(stem(term) for term in search_terms(text))
+    held = [known[text] for text in texts]
     lengths = [sum(words.values()) for words in held]
     mean = sum(lengths) / max(1, len(lengths)) or 1.0
     long = [K1 * (1 - B + B * length / mean) for length in lengths]
@@ -32,5 +36,5 @@ def word_scores(asked: Sequence[str], texts: Sequence[str]) -> list[float]:
                 times = held[at][term]
                 scores[at] += weight * times * (K1 + 1) / (times + long[at])
         top = max(scores, default=0.0) or 1.0
-        best = [max(known, score / top) for known, score in zip(best, scores, strict=True)]
+        best = [max(before, score / top) for before, score in zip(best, scores, strict=True)]
     return best
