@@ -37,7 +37,7 @@ from emv_ros.retrieval.scope import Scope
 K1, B = 1.2, 0.75
 # Rows whose numbers are read for the rare words, and that a search for common words may pass.
 MAX_RARE = 8000
-MAX_PASSED = 20_000
+MAX_PASSED = 12_000
 MAX_COMMON = 4
 STRETCHES = 8
 # Share of the rows in which a word is counted first: what is found often there is common.

@@ -23,7 +23,7 @@ from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.terms import squash
 
 # Rows that BM25 ranks: at 3 microseconds each this is what a search can wait for.
-MAX_RANKED = 3000
+MAX_RANKED = 2000
 # A plain comparison may match far more rows than anyone can use.
 MAX_ROWS = 20_000
 
