@@ -180,23 +180,30 @@ class Finder:
 
     def _alike(self, session: Session, scope: Scope, first: Any) -> list[int]:
         """Return the documents that say what the first says; of very many some, evenly spread."""
-        key, most = group_key(first.robot_id, first.kind, first.text), OF_ONE_TEXT.get(
-            first.kind, MANY)
-        ids = self._searcher.alike([key], scope).get(key) or _by_phrase(session, scope, first)
+        ids = self._same(session, scope, (first.robot_id, first.kind, first.text))
+        most = OF_ONE_TEXT.get(first.kind, MANY)
         if len(ids) <= most:
             return ids
         step = (len(ids) - 1) / (most - 1)
         return [ids[round(at * step)] for at in range(most)]
 
+    def _same(self, session: Session, scope: Scope, said: tuple[int, str, str]) -> list[int]:
+        """Return the documents of a robot and kind that say a text, in order of time."""
+        key = group_key(*said)
+        return self._searcher.alike([key], scope).get(key) or _by_phrase(session, scope, *said)
+
     def _complete(self, session: Session, scope: Scope, units: Sequence[Unit],
                   read: AbstractSet[tuple[str, int]]) -> None:
         """Give units of things all their records that say the same."""
-        things = [unit for unit in units if unit.kind == 'observation' and len(unit.key) == WHOLE]
-        known = self._searcher.alike(list({unit.group for unit in things}), scope)
-        for unit in things:
-            ids = known.get(unit.group) or []
-            if len(ids) > OF_ONE_TEXT['observation']:
-                found = spans_of_thing(session, scope, unit, ids[:OF_ONE_GROUP])
+        known: dict[int, list[int]] = {}
+        for unit in units:
+            if unit.kind != 'observation' or len(unit.key) != WHOLE:
+                continue
+            if unit.group not in known:
+                known[unit.group] = self._same(
+                    session, scope, (unit.robot_id, unit.kind, unit.text))
+            if len(known[unit.group]) > OF_ONE_TEXT['observation']:
+                found = spans_of_thing(session, scope, unit, known[unit.group][:OF_ONE_GROUP])
                 unit.total = len(found)
                 unit.spans = [span for span in found if (unit.kind, span.ref_id) not in read]
 
@@ -227,19 +234,18 @@ def _of_records(session: Session, scope: Scope, hits: Sequence[Hit]) -> list[Hit
     return list(found.values())
 
 
-def _by_phrase(session: Session, scope: Scope, first: Any) -> list[int]:
+def _by_phrase(session: Session, scope: Scope, robot_id: int, kind: str,
+               said: str) -> list[int]:
     """Return documents of equal words where no vectors tell them, in order of time."""
     row = schema.DocumentRow
-    query = select(row.id).where(row.kind == first.kind, row.robot_id == first.robot_id)
+    query = select(row.id, row.text).where(row.kind == kind, row.robot_id == robot_id)
     if session.get_bind().dialect.name == 'sqlite':
-        matching = session.execute(
-            text('SELECT rowid FROM document_text WHERE document_text MATCH :asked LIMIT :most'),
-            {'asked': quoted([first.text]), 'most': IN_ALL}).scalars().all()
-        query = query.where(row.id.in_(matching))
-    found = session.execute(
-        query.add_columns(row.text).where(*scope.conditions(by_id=True))
-        .order_by(row.start_ns).limit(MAX_ROWS))
-    wanted = squash(first.text)
+        query = query.where(row.id.in_(text(
+            'SELECT rowid FROM document_text WHERE document_text MATCH :said LIMIT :most'
+        ).bindparams(said=quoted([said]), most=OF_ONE_GROUP)))
+    found = session.execute(query.where(*scope.conditions(by_id=True))
+                            .order_by(row.start_ns).limit(MAX_ROWS))
+    wanted = squash(said)
     return [key for key, words in found if squash(words) == wanted]
 
 

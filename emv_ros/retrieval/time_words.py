@@ -38,7 +38,7 @@ _TELLS = re.compile(
 _BARE = re.compile(rf'(?:{_MONTHS})|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th)')
 _LEADS = ('in', 'on', 'during', 'since', 'of', 'until', 'before', 'after', 'the')
 _STARTS = re.compile(
-    rf'\d|between|half|couple|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|an?$|'
+    rf'\d|between|day|half|couple|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|an?$|'
     rf'yesterday|today|tonight|noon|midday|midnight|last|past|this|{_PARTS}|{_MONTHS}|{_WEEKDAYS}|'
     r'lunch|breakfast|dinner|supper')
 _RECORDING = re.compile(r'(?:recording|recorded|video|file|clip|session|bag)s?')

@@ -53,6 +53,7 @@ class Unit:
     group: int
     kind: str
     robot: str
+    robot_id: int
     text: str
     spans: list[Span]
     goal: str = ''
@@ -103,8 +104,8 @@ def units_of(session: Session, scope: Scope, robots: Mapping[int, str],
         if unit is None:
             unit = units[key] = Unit(
                 key=key, group=group_key(robot_id, kind, text), kind=kind, robot=robots[robot_id],
-                text=told.text, spans=[], goal=told.goal, thing=told.thing, name=told.name,
-                entity_id=told.entity_id, level=told.level)
+                robot_id=robot_id, text=told.text, spans=[], goal=told.goal, thing=told.thing,
+                name=told.name, entity_id=told.entity_id, level=told.level)
         unit.spans.append(Span(ref_id, start_ns, max(start_ns, told.end_ns)))
     for unit in units.values():
         unit.spans.sort(key=lambda span: (span.start_ns, span.ref_id))
