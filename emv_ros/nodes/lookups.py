@@ -1,8 +1,7 @@
 """The typed services: exact and ranked look-ups, from request to response, without a model.
 
 Each function of `Lookups` fills in the response of one service and returns it. What a request gets
-wrong comes back as STATUS_INVALID_REQUEST with the reason; what this version cannot do yet as
-STATUS_UNSUPPORTED.
+wrong comes back as STATUS_INVALID_REQUEST with the reason.
 """
 
 from __future__ import annotations
@@ -16,19 +15,20 @@ from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import parse_id, shown_id
 from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
 from emv_ros.memory import queries
+from emv_ros.memory.lives import lives
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes import conversions
 from emv_ros.nodes.pictures import scaled
-from emv_ros.records import ImageRecord, Node, Observation
+from emv_ros.records import ImageRecord, Node
 from emv_ros.retrieval.search import Searcher
 from emv_ros.timeline import Interval
 
 DEFAULT_LIMIT = 100
 DEFAULT_PICTURES = 3
 DEFAULT_OBSERVATIONS = 20
-NOT_YET = ('entities are not associated in this version: things are told apart by what their '
-           'source calls them')
+NOT_YET = ('what is not associated with an entity yet is told apart by what its source calls it: '
+           'an instance, or a name')
 
 
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,23 +97,16 @@ class Lookups:
 
     @_answering
     def biography(self, request: Any, response: Any) -> None:
-        """Tell observations by what their source calls one thing."""
-        if any(request.entity_ids):
-            response.status, response.message = response.STATUS_UNSUPPORTED, (
-                f'{NOT_YET}; ask by name')
-            return
-        found = queries.observations(
-            self._store, conversions.window_from_ros(request), name=request.name)
-        things: dict[tuple[str, str], list[Observation]] = {}
-        for item in found:
-            things.setdefault((item.robot, item.instance or item.name), []).append(item)
-        limit = request.max_observations or DEFAULT_OBSERVATIONS
-        response.total = len(things)
-        response.entities = [
-            conversions.biography_to_ros(key, items[0].name, items, limit)
-            for (_, key), items in _page(list(things.items()), request)]
-        _done(response, len(things), f'no observation fits; {NOT_YET}')
-        response.message = response.message or NOT_YET
+        """Tell the lives of things: entities, or what their source calls one thing."""
+        found, response.total = lives(
+            self._store, conversions.window_from_ros(request),
+            ids=[text for text in request.entity_ids if text], name=request.name,
+            limit=request.limit or DEFAULT_LIMIT, offset=request.offset)
+        shown = request.max_observations or DEFAULT_OBSERVATIONS
+        response.entities = [conversions.life_to_ros(life, shown) for life in found]
+        _done(response, response.total, 'no observation fits')
+        if any(life.entity_id is None for life in found):
+            response.message = NOT_YET
 
     @_answering
     def images(self, request: Any, response: Any) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
-from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.lives import namesakes
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.units import Unit
 from emv_ros.timeline import SECOND_NS
@@ -78,41 +78,7 @@ def _add_times(session: Session, scope: Scope, things: Mapping[int, Unit],
 
 def _add_namesakes(session: Session, scope: Scope, things: Mapping[int, Unit]) -> None:
     """Tell of each other entity of a thing's name whether it is certainly another."""
-    entity, before_ns = schema.EntityRow, scope.window.before_ns
-    own = {key: (robot_id, name) for key, robot_id, name in session.execute(
-        select(entity.id, entity.robot_id, entity.name).where(entity.id.in_(things)))}
-    others: dict[tuple[int, str], list[int]] = {}
-    for key, robot_id, name in session.execute(
-            select(entity.id, entity.robot_id, entity.name).order_by(entity.id)
-            .where(entity.name.in_({name for _, name in own.values() if name}))):
-        others.setdefault((robot_id, name), []).append(key)
-    for key, unit in things.items():
-        for other in [found for found in others.get(own.get(key, (0, '')), ()) if found != key][
-                :NAMESAKES]:
-            if before_ns is None or _was_met(session, other, before_ns):
-                verdict = 'different' if _are_apart(session, key, other) else 'unresolved'
-                unit.verdicts.append(f'e{other}: {verdict}')
-
-
-def _was_met(session: Session, entity_id: int, before_ns: int) -> bool:
-    row = schema.ObservationRow
-    return session.scalar(select(row.id).where(
-        row.entity_id == entity_id, row.stamp_ns < before_ns).limit(1)) is not None
-
-
-def _are_apart(session: Session, one: int, other: int) -> bool:
-    """Whether observations of the two were seen apart in one frame, or a person said so."""
-    row, seen = schema.SeparationRow, schema.ObservationRow
-
-    def of(entity_id: int) -> Any:
-        return select(seen.id).where(seen.entity_id == entity_id)
-
-    for table in (row, schema.VerdictRow):
-        query: Any = select(table.first_id).where(or_(
-            and_(table.first_id.in_(of(one)), table.second_id.in_(of(other))),
-            and_(table.first_id.in_(of(other)), table.second_id.in_(of(one))))).limit(1)
-        if table is schema.VerdictRow:
-            query = query.where(schema.VerdictRow.verdict == 'different')
-        if session.scalar(query) is not None:
-            return True
-    return False
+    found = namesakes(session, things, scope.window.before_ns, NAMESAKES)
+    for key, others in found.items():
+        things[key].verdicts = [f'e{other}: {"different" if is_other else "unresolved"}'
+                                for other, is_other in others]
