@@ -46,6 +46,9 @@ OF_ONE_EVENT = 12
 AT_MOMENTS = 200
 # Nothing but episodes lasts longer, as far as moments go.
 LONGEST_NS = 6 * HOUR_NS
+# How far from a moment is looked where nothing was found at it.
+REACHES_NS = (0, HOUR_NS, 12 * HOUR_NS)
+MAX_TOLD = 3
 MAX_LISTED = 6
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 
@@ -92,6 +95,8 @@ class Finder:
             narrow = window
             units, note = self._candidates(times, window, most, kinds)
             notes += [note] if note else []
+        if times.moments and units:
+            notes += _put_first(units, times.moments, zone)
         known = set(read)
         fresh = _unread(units, known)
         if units and not fresh:
@@ -132,7 +137,7 @@ class Finder:
             units = units_of(session, scope, self._store.robot_ids(session),
                              [*documents, *at_moments, *inside], self._settings.merge)
         asked = (times.words, *parts) if self._settings.words else ()
-        _score(units, hits, times.moments, asked)
+        _score(units, hits, asked)
         return units, result.note if found or not units else ''
 
     def _at(self, session: Session, scope: Scope, moments: Sequence[Interval]) -> list[int]:
@@ -263,8 +268,7 @@ def _listed(text: str) -> list[str]:
     return listed[:MAX_LISTED] if len(listed) > 1 else []
 
 
-def _score(units: Sequence[Unit], hits: Sequence[Hit], moments: Sequence[Interval],
-           asked: Sequence[str]) -> None:
+def _score(units: Sequence[Unit], hits: Sequence[Hit], asked: Sequence[str]) -> None:
     """Give units their scores: how their text was found, and how their words fit what is asked."""
     by_record: dict[tuple[str, int], Hit] = {}
     for hit in hits:
@@ -280,7 +284,20 @@ def _score(units: Sequence[Unit], hits: Sequence[Hit], moments: Sequence[Interva
         told = by_group.get(unit.group)
         unit.similarity = told.similarity if told else None
         unit.score = ((told.score / best if told else 0.0) + fit) / 2
-        unit.at_moment = int(any(_is_asked(span, moments) for span in unit.spans))
+
+
+def _put_first(units: Sequence[Unit], moments: Sequence[Interval], zone: tzinfo) -> list[str]:
+    """Mark what was there at the moments, else what was near; return what is to say of that."""
+    for reach_ns in REACHES_NS:
+        wide = [Interval(span.start_ns - reach_ns, span.end_ns + reach_ns) for span in moments]
+        for unit in units:
+            unit.at_moment = int(any(_is_asked(span, wide) for span in unit.spans))
+        if any(unit.at_moment for unit in units):
+            break
+    if not reach_ns:
+        return []
+    when = ' and '.join(format_span(span, zone) for span in moments[:MAX_TOLD])
+    return [f'nothing was found at {when}; what was nearest comes first']
 
 
 def _narrowed(window: Window, asked: Interval | None) -> Window:

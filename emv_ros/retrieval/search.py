@@ -107,6 +107,11 @@ class Searcher:
             return self._embedder
 
     @property
+    def store(self) -> MemoryStore:
+        """The memory that is searched."""
+        return self._store
+
+    @property
     def settings(self) -> RetrievalSettings:
         """The settings of this search."""
         return self._settings

@@ -106,6 +106,15 @@ def test_what_was_at_a_moment_comes_first_with_all_its_times(store: MemoryStore)
     assert len(found.units) == 3
 
 
+def test_where_nothing_was_at_a_moment_the_nearest_comes_first(store: MemoryStore) -> None:
+    see(store, 'mug', 0, instance='a')
+    see(store, 'mug', 3 * DAY_S, instance='b')
+    see(store, 'mug', 5 * DAY_S, instance='c')
+    found = finder(store).find('the mug seen at 2026-03-04 18:00', zone=BERLIN)
+    assert ids(found)[0] == [2]
+    assert 'nothing was found at 2026-03-04 17:50:00 to 18:11:00' in found.note
+
+
 def test_a_window_from_words_holds_while_something_lies_in_it(store: MemoryStore) -> None:
     say(store, 'the mug is blue', start_s=0, robot='r1')
     say(store, 'the mug is red', start_s=DAY_S, robot='r1')
