@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -61,7 +61,7 @@ def _add_times(session: Session, scope: Scope, things: Mapping[int, Unit],
                shown: AbstractSet[tuple[str, int]]) -> None:
     """Tell when each thing was met besides, as far as that was not read."""
     row, window = schema.ObservationRow, scope.window
-    conditions = []
+    conditions: list[ColumnElement[bool]] = []
     if scope.robot_ids is not None:
         conditions.append(row.robot_id.in_(scope.robot_ids))
     if window.start_ns is not None:

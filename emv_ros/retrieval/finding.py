@@ -36,8 +36,9 @@ from emv_ros.timeline import HOUR_NS, Interval, format_span
 # things there are; the units that are shown are made whole afterwards.
 OF_ONE_TEXT = {'observation': 48}
 MANY = 400
-# Texts that are found, in halves of the units that are wanted.
+# Texts to find: in halves of the units that are wanted, and more where some were read before.
 POOL = 3
+MAX_MORE = 32
 IN_ALL = 1000
 OF_ONE_GROUP = 4000
 EVENT = 2
@@ -87,17 +88,18 @@ class Finder:
         most = self._settings.units if limit is None else max(limit, 0)
         times = self._times(text, window, now_ns, zone)
         narrow = _narrowed(window, times.window)
-        units, note = self._candidates(times, narrow, most, kinds)
+        known = set(read)
+        pool = POOL * most // 2 + min(len(known), MAX_MORE)
+        units, note = self._candidates(times, narrow, pool, kinds)
         notes = [note] if note else []
         if times.window is not None and not units:
             notes = [f'nothing was found in {format_span(times.window, zone)}, '
                      'so all times were searched']
             narrow = window
-            units, note = self._candidates(times, window, most, kinds)
+            units, note = self._candidates(times, window, pool, kinds)
             notes += [note] if note else []
         if times.moments and units:
             notes += _put_first(units, times.moments, zone)
-        known = set(read)
         fresh = _unread(units, known)
         if units and not fresh:
             notes.insert(0, NO_NEW)
@@ -121,17 +123,19 @@ class Finder:
                 now = _last_ns(session, list(self._store.robot_ids(session, window.robots)))
         return asked_times(text, now, zone)
 
-    def _candidates(self, times: AskedTimes, window: Window, most: int,
+    def _candidates(self, times: AskedTimes, window: Window, pool: int,
                     kinds: Sequence[str] | None) -> tuple[list[Unit], str]:
         """Return scored units, and what there is to say of how they were found."""
         parts = _listed(times.words)
-        result = self._searcher.search(times.words, window, POOL * most // 2, kinds)
+        result = self._searcher.search(times.words, window, pool, kinds)
         found = [*result.hits, *(hit for part in parts for hit in self._searcher.search(
-            part, window, most // 2, kinds).hits)]
+            part, window, max(1, pool // 3), kinds).hits)]
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, window, kinds)
             at_moments = self._at(session, scope, times.moments)
-            inside = self._inside(session, scope) if times.window else []
+            is_short = times.window and times.window.end_ns - times.window.start_ns <= HOUR_NS
+            inside = self._inside(session, scope) if is_short or (
+                times.window and not found) else []
             hits = _of_records(session, scope, found)
             documents = self._whole(session, scope, hits)
             units = units_of(session, scope, self._store.robot_ids(session),
