@@ -32,6 +32,7 @@ VERBS = {
     'biography': ('biography', 'list each time that a thing or person was observed'),
     'consolidate': ('consolidating', 'bring the history tree up to date'),
     'stats': ('stats', 'say what the memory holds'),
+    'eval': ('evaluating', 'measure the memory on sets of questions'),
     'doctor': ('doctor', 'check the installation and the memory'),
     'bench': ('bench', 'measure what this memory costs, on a life that is made up'),
     'model': ('model', 'fetch the weights of the built-in language model, or tell where they are'),

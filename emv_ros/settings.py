@@ -89,6 +89,12 @@ class RetrievalSettings:
 
     embedder: str = setting('minilm', "text vectors: 'minilm', 'none' or a litellm embedding model")
     units: int = setting(16, 'units that a search returns', 1, 200)
+    words: bool = setting(True, 'search by words; False: by vectors alone')
+    graph: bool = setting(True, 'rank by a walk on the graph; False: by nearness alone')
+    time_words: bool = setting(True, 'times that a question names say where to look')
+    merge: str = setting(
+        'entity', "records that are one unit: of one 'entity' (or instance), of one 'name', only "
+        "equal 'events', or 'none'", choices=('entity', 'name', 'events', 'none'))
     min_similarity: float = setting(
         0.25, 'cosine below which a text is no hit of the vectors', -1.0, 1.0)
     fresh_texts: int = setting(64, 'texts without a vector that a search embeds first', 0, 10_000)

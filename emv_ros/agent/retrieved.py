@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import tzinfo
+from typing import TypeVar
 
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.rows import evidence_item, row_of, span_of
@@ -13,10 +14,13 @@ from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import squash
+from emv_ros.retrieval.units import Unit
 
 BEST = 5
 # Fewer letters than these may well end a sentence that says something.
 MIN_ASKED_CHARS = 12
+
+Found = TypeVar('Found', Hit, Unit)
 
 
 def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Window,
@@ -26,7 +30,7 @@ def retrieve(store: MemoryStore, searcher: Searcher, question: str, window: Wind
     return in_words(store, hits, window, zone)
 
 
-def without_echo(hits: Sequence[Hit], question: str) -> list[Hit]:
+def without_echo(hits: Sequence[Found], question: str) -> list[Found]:
     """Return the hits without the question itself, which a robot may have heard and stored."""
     asked = squash(question)
     return [hit for hit in hits

@@ -10,6 +10,7 @@ from emv_ros.commands.parsing import add_verbs
 BENCHES = {
     'consolidate': ('bench_consolidate',
                     'what a day of consolidation costs while a life grows to 100 days'),
+    'search': ('bench_search', 'how long a search takes in a life of months, beside other walks'),
     'summaries': ('bench_summaries',
                   'how well the model writes the summaries of this memory, on a copy of it'),
 }

@@ -1,1 +1,1 @@
-"""Measurements of this memory, on lives that are made up and on recordings."""
+"""Measurements: what memory, tree and search take in time and space, and how well they find."""

@@ -91,9 +91,9 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
     """
     row = schema.SkillEventRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if skill:
-            query = query.where(row.skill.in_(_names_like(session, row.skill, skill)))
+            query = query.where(row.skill.in_(names_like(session, row.skill, skill)))
         if text:
             says = row.id.in_(_documents_with(text, 'skill_event'))
             # Of a run that went on later the document says what was not known yet.
@@ -143,7 +143,7 @@ def utterances(store: MemoryStore, window: Window = ALL, *, text: str = '', spea
     """
     row = schema.UtteranceRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if speaker:
             is_speaker = func.lower(row.speaker) == speaker.lower()
             own = row.is_own if speaker.lower() in ('robot', 'me', 'i', 'self') else None
@@ -158,7 +158,7 @@ def annotations(store: MemoryStore, window: Window = ALL, *, kind: str = '', tex
     """Return goals and narrations that their source named."""
     row = schema.AnnotationRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if kind:
             query = query.where(row.kind == kind)
         if text:
@@ -171,9 +171,9 @@ def observations(store: MemoryStore, window: Window = ALL, *, name: str = '', te
     """Return observations of things whose name holds `name`, or of one entity."""
     row = schema.ObservationRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if name:
-            query = query.where(row.name.in_(_names_like(session, row.name, name)))
+            query = query.where(row.name.in_(names_like(session, row.name, name)))
         if text:
             query = query.where(row.id.in_(_documents_with(text, 'observation')))
         if entity_id is not None:
@@ -186,9 +186,9 @@ def sightings(store: MemoryStore, window: Window = ALL, *, name: str = '', insta
     """Return each time that a scene held an object of the name (or a name that holds it)."""
     row = schema.SceneObjectRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if name:
-            query = query.where(row.name.in_(_names_like(session, row.name, name)))
+            query = query.where(row.name.in_(names_like(session, row.name, name)))
         if instance:
             query = query.where(row.instance == instance)
         robots = store.robot_ids(session)
@@ -201,7 +201,7 @@ def scenes(store: MemoryStore, window: Window = ALL, *, ids: Sequence[int] | Non
     """Return scenes with their objects and relations."""
     row = schema.SceneRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if ids is not None:
             query = query.where(row.id.in_(list(ids)))
         found: list[Scene] = _records(store, session, 'scene', _ordered(query, row, page))
@@ -227,7 +227,7 @@ def images(store: MemoryStore, window: Window = ALL, *, camera: str = '',
     """Return stored pictures, of one camera where named."""
     row = schema.ImageRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if camera:
             query = query.where(row.camera == camera)
         return _records(store, session, 'image', _ordered(query, row, page))
@@ -238,7 +238,7 @@ def nodes(store: MemoryStore, window: Window = ALL, *, level: int | None = None,
     """Return nodes of the tree; with `before_ns` only those that hold nothing later."""
     row = schema.NodeRow
     with store.reading() as session:
-        query = _within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window)
         if level is not None:
             query = query.where(row.level == level)
         if parent_id is not None:
@@ -332,7 +332,8 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith('s') and not word.endswith('ss') else word
 
 
-def _names_like(session: Session, column: Any, asked: str) -> list[str]:
+def names_like(session: Session, column: Any, asked: str) -> list[str]:
+    """Return the names in a column that are meant by `asked`, see match_names."""
     return match_names(asked, session.scalars(select(column).distinct()))
 
 
@@ -358,7 +359,7 @@ def _documents_with(text: str, kind: str) -> Select[int]:
     return select(row.ref_id).where(and_(row.kind == kind, *conditions))
 
 
-def _within(store: MemoryStore, session: Session, query: Any, row: Any, window: Window) -> Any:
+def within(store: MemoryStore, session: Session, query: Any, row: Any, window: Window) -> Any:
     """Narrow a query to a window; a row without an end is an instant, a running skill goes on."""
     is_node = row is schema.NodeRow
     start = row.start_ns if is_node else row.stamp_ns

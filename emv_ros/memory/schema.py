@@ -387,6 +387,21 @@ class AuditRow(Base):
     counts: Mapped[dict[str, Any]]
 
 
+class ChangeRow(Base):
+    """A row that came, changed or went: the journal by which caches of search follow the database.
+
+    Triggers write it, and drop what is old; `token` is random, so that copies of a memory that
+    went different ways are told apart.
+    """
+
+    __tablename__ = 'change'
+    __table_args__ = COUNTED
+    id: Mapped[int] = new_id()
+    kind: Mapped[str]
+    ref_id: Mapped[int]
+    token: Mapped[int] = mapped_column(server_default=sa.text('(random())'))
+
+
 class StateRow(Base):
     """Small values that processes share: counters, watermarks, leases."""
 

@@ -7,7 +7,7 @@ field's comment calls unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 import json
 import math
 from typing import Any
@@ -20,6 +20,7 @@ from emv_ros.agent.answers import Answer, EvidenceItem, Progress, QueryStatus, Q
 from emv_ros.agent.console.rows import shown_id
 from emv_ros.errors import EmvError, RecordError
 from emv_ros.ingest.stamps import exact_stamp
+from emv_ros.memory.lives import Life
 from emv_ros.memory.queries import Window
 from emv_ros.msg import (
     EntityBiography,
@@ -214,17 +215,19 @@ def observation_to_ros(item: Observation, image_ids: Iterable[int] = ()) -> Obse
         image_ids=[shown_id('image', key) for key in image_ids], confidence=math.nan)
 
 
-def biography_to_ros(key: str, name: str, observations: Sequence[Observation],
-                     shown: int) -> EntityBiography:
+def life_to_ros(life: Life, shown: int) -> EntityBiography:
     """Return what was observed of one thing, in order of time; `shown` observations in full."""
+    observations = life.observations
     return EntityBiography(
-        id=key, robots=sorted({item.robot for item in observations}), name=name,
-        is_person=any(item.is_person for item in observations),
-        first_seen=time_to_ros(observations[0].stamp_ns),
+        id=life.id, robots=sorted({item.robot for item in observations}), name=life.name,
+        aliases=sorted({item.name for item in observations} - {life.name}),
+        is_person=life.is_person, first_seen=time_to_ros(observations[0].stamp_ns),
         last_seen=time_to_ros(max(item.end_ns for item in observations)),
         observation_count=len(observations),
         observations=[observation_to_ros(item) for item in observations[:shown]],
-        also_seen=[time_to_ros(item.stamp_ns) for item in observations[shown:]], score=math.nan)
+        also_seen=[time_to_ros(item.stamp_ns) for item in observations[shown:]],
+        different_from=[shown_id('entity', key) for key in life.different],
+        unresolved_with=[shown_id('entity', key) for key in life.unresolved], score=math.nan)
 
 
 def picture_to_ros(image: ImageRecord, data: bytes) -> CompressedImage:

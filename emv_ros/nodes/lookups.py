@@ -1,8 +1,7 @@
 """The typed services: exact and ranked look-ups, from request to response, without a model.
 
 Each function of `Lookups` fills in the response of one service and returns it. What a request gets
-wrong comes back as STATUS_INVALID_REQUEST with the reason; what this version cannot do yet as
-STATUS_UNSUPPORTED.
+wrong comes back as STATUS_INVALID_REQUEST with the reason.
 """
 
 from __future__ import annotations
@@ -16,19 +15,22 @@ from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import parse_id, shown_id
 from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
 from emv_ros.memory import queries
+from emv_ros.memory.lives import Life, lives
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes import conversions
 from emv_ros.nodes.pictures import scaled
-from emv_ros.records import ImageRecord, Node, Observation
+from emv_ros.records import ImageRecord, Node
+from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.search import Searcher
-from emv_ros.timeline import Interval
+from emv_ros.retrieval.units import Unit
+from emv_ros.timeline import Interval, parse_zone
 
 DEFAULT_LIMIT = 100
 DEFAULT_PICTURES = 3
 DEFAULT_OBSERVATIONS = 20
-NOT_YET = ('entities are not associated in this version: things are told apart by what their '
-           'source calls them')
+NOT_YET = ('what is not associated with an entity yet is told apart by what its source calls it: '
+           'an instance, or a name')
 
 
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,28 +53,61 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 class Lookups:
     """Answers typed requests from a memory; safe from several threads."""
 
-    def __init__(self, store: MemoryStore, searcher: Searcher) -> None:
+    def __init__(self, store: MemoryStore, searcher: Searcher,
+                 now_ns: Callable[[], int] | None = None) -> None:
+        """Answer from a memory; words for a time are seen from `now_ns`, else from its end."""
         self._store = store
-        self._searcher = searcher
+        self._finder = Finder(store, searcher)
+        self._ranks = searcher.settings.graph
+        self._now_ns = now_ns
 
     @_answering
     def search(self, request: Any, response: Any) -> None:
-        """Find by words and vectors."""
+        """Find by words and vectors: nodes, records, and things with the observations that fit."""
         if not request.text.strip():
             raise RecordError('there is no text to search for')
-        found = self._searcher.search(
-            request.text, conversions.window_from_ros(request), request.k or None)
-        for hit in found.hits:
-            if hit.kind == 'node':
-                response.nodes.append(self._node(self._store.get('node', hit.ref_id), hit.score))
-            else:
-                response.evidence.append(conversions.evidence_to_ros(EvidenceItem(
-                    id=shown_id(hit.kind, hit.ref_id), kind=hit.kind, robot=hit.robot,
-                    start_ns=hit.start_ns, end_ns=hit.end_ns, text=hit.text), hit.score))
-        is_ranked = any(hit.similarity is not None for hit in found.hits)
-        if found.hits:
-            response.method = response.METHOD_SIMILARITY if is_ranked else response.METHOD_LEXICAL
-        _done(response, len(found.hits), found.note or 'nothing fits')
+        window = conversions.window_from_ros(request)
+        now_ns = window.before_ns or (self._now_ns() if self._now_ns else None)
+        found = self._finder.find(
+            request.text, window, now_ns=now_ns, limit=request.k or None,
+            zone=parse_zone(self._store.zone_of(window.robots)))
+        things: dict[str, list[Unit]] = {}
+        for unit in found.units:
+            if unit.kind == 'node':
+                response.nodes.append(
+                    self._node(self._store.get('node', unit.spans[0].ref_id), unit.score))
+                continue
+            first = unit.spans[0]
+            response.evidence.append(conversions.evidence_to_ros(EvidenceItem(
+                id=shown_id(unit.kind, first.ref_id), kind=unit.kind, robot=unit.robot,
+                start_ns=first.start_ns, end_ns=first.end_ns, text=unit.text), unit.score))
+            if unit.thing:
+                things.setdefault(unit.thing, []).append(unit)
+        response.entities = [self._life(units) for units in things.values()]
+        if found.units:
+            response.method = self._method(response, found.units)
+        response.message = found.note
+        _done(response, len(found.units), found.note or 'nothing fits')
+
+    def _method(self, response: Any, units: list[Unit]) -> int:
+        if not any(unit.similarity is not None for unit in units):
+            return int(response.METHOD_LEXICAL)
+        return int(response.METHOD_PAGERANK if self._ranks else response.METHOD_SIMILARITY)
+
+    def _life(self, units: list[Unit]) -> Any:
+        """Return a thing with the observations of its units."""
+        keys = sorted({(span.start_ns, span.ref_id) for unit in units for span in unit.spans})
+        first = units[0]
+        life = Life(
+            id=f'e{first.entity_id}' if first.entity_id is not None
+            else first.thing.partition(' ')[2],
+            entity_id=first.entity_id, name=first.name, is_person=False,
+            observations=tuple(self._store.get('observation', key) for _, key in keys))
+        told = conversions.life_to_ros(life, len(keys))
+        told.is_person = any(item.is_person for item in life.observations)
+        told.also_seen = [conversions.time_to_ros(stamp) for stamp in first.also_ns]
+        told.score = float(first.score)
+        return told
 
     @_answering
     def events(self, request: Any, response: Any) -> None:
@@ -97,23 +132,16 @@ class Lookups:
 
     @_answering
     def biography(self, request: Any, response: Any) -> None:
-        """Tell observations by what their source calls one thing."""
-        if any(request.entity_ids):
-            response.status, response.message = response.STATUS_UNSUPPORTED, (
-                f'{NOT_YET}; ask by name')
-            return
-        found = queries.observations(
-            self._store, conversions.window_from_ros(request), name=request.name)
-        things: dict[tuple[str, str], list[Observation]] = {}
-        for item in found:
-            things.setdefault((item.robot, item.instance or item.name), []).append(item)
-        limit = request.max_observations or DEFAULT_OBSERVATIONS
-        response.total = len(things)
-        response.entities = [
-            conversions.biography_to_ros(key, items[0].name, items, limit)
-            for (_, key), items in _page(list(things.items()), request)]
-        _done(response, len(things), f'no observation fits; {NOT_YET}')
-        response.message = response.message or NOT_YET
+        """Tell the lives of things: entities, or what their source calls one thing."""
+        found, response.total = lives(
+            self._store, conversions.window_from_ros(request),
+            ids=[text for text in request.entity_ids if text], name=request.name,
+            limit=request.limit or DEFAULT_LIMIT, offset=request.offset)
+        shown = request.max_observations or DEFAULT_OBSERVATIONS
+        response.entities = [conversions.life_to_ros(life, shown) for life in found]
+        _done(response, response.total, 'no observation fits')
+        if any(life.entity_id is None for life in found):
+            response.message = NOT_YET
 
     @_answering
     def images(self, request: Any, response: Any) -> None:
@@ -134,7 +162,9 @@ class Lookups:
     def _episodes(self, request: Any) -> list[Node]:
         window = conversions.window_from_ros(request)
         if any(request.node_ids):
-            return [self._store.get(*_id(text, 'node')) for text in request.node_ids if text]
+            named = [self._store.get(*_id(text, 'node')) for text in request.node_ids if text]
+            return [node for node in named
+                    if window.before_ns is None or node.end_ns < window.before_ns]
         is_open = window.start_ns is None and window.end_ns is None
         return queries.nodes(self._store, window, level=request.level or None,
                              roots=not request.level and is_open)

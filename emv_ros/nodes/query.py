@@ -62,8 +62,8 @@ class QueryNode(MemoryNode):
         self._model = ModelClient(self.settings.model, on_call=self._store.log_call)
         searcher = Searcher(self._store, self.settings.retrieval)
         self._questions = Questions(Agent(self._store, self.settings, self._model, searcher))
-        self._lookups = Lookups(self._store, searcher)
         self._survey = Survey(self._store)
+        self._lookups = Lookups(self._store, searcher, self._now_ns)
         if self.preload:
             vectors = threading.Thread(target=lambda: searcher.embedder, name='emv_vectors')
             vectors.start()
@@ -114,10 +114,13 @@ class QueryNode(MemoryNode):
             self._questions.forget(key)
 
     def _question(self, request: Any) -> Question:
-        now_ns = self.get_clock().now().nanoseconds
+        return conversions.question_from_ros(request, self._now_ns())
+
+    def _now_ns(self) -> int:
+        now_ns: int = self.get_clock().now().nanoseconds
         if not now_ns:  # simulated time that has not begun: everything recorded is past
-            now_ns = (self._survey.latest().end_ns or 0) + 1
-        return conversions.question_from_ros(request, now_ns)
+            return (self._survey.latest().end_ns or 0) + 1
+        return now_ns
 
     def state(self) -> NodeState:
         """Return what the status tells."""

@@ -2,6 +2,7 @@
 
 Both answer with groups of documents that say the same, best first, and both take any text whatever
 as a query: what has a meaning in a query language is quoted. They hold nothing and may be shared.
+Where words match more rows than can be ranked in time, `common_words` picks those worth ranking.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import bindparam, case, column, func, literal_column, or_, select, table, text
 from sqlalchemy.orm import Session
 
@@ -19,7 +22,9 @@ from emv_ros.memory.queries import stem
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.terms import squash
 
-# A word that occurs everywhere may match far more rows than anyone can use.
+# Rows that BM25 ranks: at 3 microseconds each this is what a search can wait for.
+MAX_RANKED = 2000
+# A plain comparison may match far more rows than anyone can use.
 MAX_ROWS = 20_000
 
 
@@ -42,15 +47,37 @@ def group_key(robot_id: int, kind: str, words: str) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), 'big', signed=True)
 
 
-def find_words(session: Session, terms: Sequence[str], scope: Scope, limit: int) -> list[Group]:
-    """Return up to `limit` groups of documents in which a term occurs, best first."""
+def find_words(session: Session, terms: Sequence[str], scope: Scope, limit: int,
+               visible: NDArray[np.int64] | None = None,
+               max_ranked: int = MAX_RANKED) -> list[Group]:
+    """Return up to `limit` groups of documents in which a term occurs, best first.
+
+    On SQLite the time is bounded whatever the words: of up to `max_ranked` rows the order is that
+    of BM25, and beyond it nearly, see `common_words`; then a group may not count all that say the
+    same. `visible` are the ids of the documents that the scope lets see, rising, where they are
+    known (None: not, or all); it makes narrow windows exact.
+    """
     if not terms:
         return []
-    is_sqlite = session.get_bind().dialect.name == 'sqlite'
-    query = _full_text(terms, scope) if is_sqlite else _comparison(terms, scope)
+    if session.get_bind().dialect.name != 'sqlite':
+        return _from(session, _comparison(terms, scope), limit)
+    from emv_ros.retrieval.common_words import WordRows, best_rows
+
+    found = WordRows(session, terms, visible)
+    if found.all_documents <= max_ranked or visible is None and found.total <= max_ranked:
+        return _from(session, _full_text(terms, scope), limit)
+    return best_rows(found, scope, limit)
+
+
+def quoted(terms: Iterable[str], between: str = 'OR') -> str:
+    """Return terms as a query of the full-text index, where a quoted string is plain words."""
+    return f' {between} '.join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+def _from(session: Session, query: Any, limit: int) -> list[Group]:
     rows = session.execute(query.execution_options(yield_per=500))
     try:
-        return _grouped(rows, limit)
+        return grouped(rows, limit)
     finally:
         rows.close()
 
@@ -59,14 +86,12 @@ def _full_text(terms: Sequence[str], scope: Scope) -> Any:
     """Return the query of the full-text index, ranked by BM25 (smaller is better)."""
     row = schema.DocumentRow
     index = table('document_text', column('rowid'), column('rank'))
-    # A quoted string is plain words to FTS5, whatever stands in it.
-    asked = ' OR '.join('"' + term.replace('"', '""') + '"' for term in terms)
     return (
         select(row.id, row.robot_id, row.kind, row.start_ns, row.text, index.c.rank)
         .join_from(index, row, row.id == index.c.rowid)
-        .where(text('document_text MATCH :asked').bindparams(bindparam('asked', asked)),
-               *scope.conditions())
-        .order_by(index.c.rank, row.start_ns, row.id).limit(MAX_ROWS))
+        .where(text('document_text MATCH :asked').bindparams(bindparam('asked', quoted(terms))),
+               *scope.conditions(by_id=True))
+        .order_by(index.c.rank, row.start_ns, row.id))
 
 
 def _comparison(terms: Sequence[str], scope: Scope) -> Any:
@@ -85,7 +110,7 @@ def _comparison(terms: Sequence[str], scope: Scope) -> Any:
             .order_by(rank, func.length(row.text), row.start_ns, row.id).limit(MAX_ROWS))
 
 
-def _grouped(rows: Iterable[Any], limit: int) -> list[Group]:
+def grouped(rows: Iterable[Any], limit: int) -> list[Group]:
     """Return the first `limit` groups. Equal texts rank equally, so a group ends with its rank."""
     groups: dict[int, Group] = {}
     last_rank: float | None = None

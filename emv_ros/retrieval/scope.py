@@ -1,19 +1,18 @@
 """Which documents a search may see: robots, kinds, a window and the time of the question.
 
 The same rule stands here twice: as SQL over the table of documents, and as a mask over the arrays
-of the vector index. A mask may be behind by what changed since the arrays were read, so whoever
-uses one fetches its rows through the SQL.
+of the graph and of the vector index. What search returns is read through the SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, or_
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -25,25 +24,13 @@ KINDS = ('node', 'utterance', 'skill_event', 'annotation', 'observation')
 
 @dataclass
 class Rows:
-    """What the arrays know of each document that has a vector, all of shape (n,)."""
+    """What arrays know of each document, all of shape (n,)."""
 
     document: NDArray[np.int64]
     robot: NDArray[np.int64]
     kind: NDArray[np.int8]
     start_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
-
-    @classmethod
-    def empty(cls) -> Rows:
-        """Return no rows."""
-        none = np.zeros(0, np.int64)
-        return cls(none, none, np.zeros(0, np.int8), none, none)
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        yield from (self.document, self.robot, self.kind, self.start_ns, self.end_ns)
-
-    def __getitem__(self, chosen: slice) -> Rows:
-        return Rows(*(array[chosen] for array in self))
 
 
 @dataclass(frozen=True)
@@ -61,25 +48,37 @@ class Scope:
         ids = frozenset(store.robot_ids(session, window.robots)) if window.robots else None
         return cls(window, tuple(kinds or ()), ids)
 
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """Return the rule as SQL over the table of documents."""
-        row, window = schema.DocumentRow, self.window
+    @property
+    def is_open(self) -> bool:
+        """Whether everything is seen, whatever its kind."""
+        window = self.window
+        return self.robot_ids is None and (
+            window.start_ns is None and window.end_ns is None and window.before_ns is None)
+
+    def conditions(self, by_id: bool = False) -> list[ColumnElement[bool]]:
+        """Return the rule as SQL over the table of documents.
+
+        With `by_id`, for a query that names documents by their ids, in a form for which no index
+        serves: else SQLite would rather go through all documents of a kind.
+        """
+        window = self.window
+        kind, robot, start, end = _columns(by_id)
         found: list[ColumnElement[bool]] = []
         if self.robot_ids is not None:
-            found.append(row.robot_id.in_(self.robot_ids))
+            found.append(robot.in_(self.robot_ids))
         if self.kinds:
-            found.append(row.kind.in_(self.kinds))
+            found.append(kind.in_(self.kinds))
         if window.start_ns is not None:
-            found.append(or_(row.end_ns > window.start_ns, row.start_ns >= window.start_ns))
+            found.append(or_(end > window.start_ns, start >= window.start_ns))
         if window.end_ns is not None:
-            found.append(row.start_ns < window.end_ns)
+            found.append(start < window.end_ns)
         if window.before_ns is not None:
-            found.append(row.start_ns < window.before_ns)
-            found.append(or_(row.kind != 'node', row.end_ns < window.before_ns))
+            found.append(start < window.before_ns)
+            found.append(or_(kind != 'node', end < window.before_ns))
         return found
 
-    def mask(self, rows: Rows, straddling: Sequence[int] = ()) -> NDArray[np.bool_]:
-        """Return the rule over arrays; `straddling` are documents whose end has grown meanwhile."""
+    def mask(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return the rule over arrays."""
         window = self.window
         seen = np.ones(len(rows.document), bool)
         if self.robot_ids is not None:
@@ -87,8 +86,7 @@ class Scope:
         if self.kinds:
             seen &= np.isin(rows.kind, [KINDS.index(kind) for kind in self.kinds if kind in KINDS])
         if window.start_ns is not None:
-            reaches = (rows.end_ns > window.start_ns) | (rows.start_ns >= window.start_ns)
-            seen &= reaches | np.isin(rows.document, straddling)
+            seen &= (rows.end_ns > window.start_ns) | (rows.start_ns >= window.start_ns)
         if window.end_ns is not None:
             seen &= rows.start_ns < window.end_ns
         if window.before_ns is not None:
@@ -97,11 +95,9 @@ class Scope:
             seen &= ~is_node | (rows.end_ns < window.before_ns)
         return seen
 
-    def straddling(self, session: Session) -> list[int]:
-        """Return the nodes that reach into the window from before: an open node's end grows."""
-        if self.window.start_ns is None:
-            return []
-        row = schema.DocumentRow
-        return list(session.scalars(select(row.id).where(
-            row.kind == 'node', row.start_ns < self.window.start_ns,
-            row.end_ns > self.window.start_ns)))
+
+def _columns(by_id: bool) -> tuple[Any, Any, Any, Any]:
+    row = schema.DocumentRow
+    if by_id:
+        return row.kind.concat(''), row.robot_id + 0, row.start_ns + 0, row.end_ns + 0
+    return row.kind, row.robot_id, row.start_ns, row.end_ns

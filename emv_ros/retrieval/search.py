@@ -3,8 +3,8 @@
 A search finds what was recorded a moment ago (texts without a vector are embedded first, up to a
 cap) and never what was recorded after the time of the question. Texts that say the same come as one
 hit that counts them. Where a part is missing - no vectors, no model, an empty memory - the search
-goes on with the rest and its note says so. Ranking by the graph around the hits (nodes, entities,
-neighbours) has its place between `fuse` and the rows.
+goes on with the rest and its note says so. What was found seeds a walk on the graph of the memory
+(see `ranking`), which orders the hits and brings what lies between them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 import time
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from emv_ros.errors import ModelError, StoreError
@@ -26,11 +26,14 @@ from emv_ros.memory.queries import ALL, Window, as_of
 from emv_ros.memory.rows import record_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.embedders import TextEmbedder, Vectors, make_embedder
-from emv_ros.retrieval.index import VectorIndex, embed_missing
+from emv_ros.retrieval.graph import EdgeWeights, Graph
+from emv_ros.retrieval.index import embed_missing
 from emv_ros.retrieval.lexical import Group, find_words
+from emv_ros.retrieval.ranking import Ranking
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.similarity import Similarity
 from emv_ros.retrieval.terms import search_terms
+from emv_ros.retrieval.vector_index import VectorIndex
 from emv_ros.settings import RetrievalSettings
 
 logger = logging.getLogger(__name__)
@@ -85,6 +88,7 @@ class Searcher:
         self._is_loaded = embedder is not None
         self._why = ''
         self._index: VectorIndex | None = None
+        self._graph = Graph(store)
         self._lock = threading.Lock()
         self._similarity: Similarity | None = None
 
@@ -101,6 +105,16 @@ class Searcher:
                     logger.warning('search goes by words only: %s', error)
                 self._is_loaded = True
             return self._embedder
+
+    @property
+    def store(self) -> MemoryStore:
+        """The memory that is searched."""
+        return self._store
+
+    @property
+    def settings(self) -> RetrievalSettings:
+        """The settings of this search."""
+        return self._settings
 
     @property
     def similarity(self) -> Similarity:
@@ -124,22 +138,54 @@ class Searcher:
         if not text:
             return SearchResult([], 'nothing was asked for')
         limit = self._settings.units if k is None else max(k, 0)
-        terms = search_terms(text)
+        terms = search_terms(text) if self._settings.words else []
         vector, notes = self._vector_of(text)
         with self._lock:
             if vector is not None:
                 notes += self._freshen(vector)
             with self._store.reading() as session:
                 scope = Scope.of(self._store, session, window, kinds)
-                pool = max(4 * limit, MIN_POOL)
-                found = [find_words(session, terms, scope, pool)]
-                if vector is not None and self._index is not None:
-                    self._index.refresh(session)
-                    found.append(self._index.search(
-                        vector, scope, session, pool, self._settings.min_similarity))
-                hits = _hits(self._store, session, scope, fuse(found, self._bare(found)), limit)
+                ranked, unranked = self._ranked(session, scope, terms, vector, limit)
+                hits = _hits(self._store, session, scope, ranked, limit)
+                notes += unranked
                 notes += self._shortcomings(session, scope, terms, vector is not None, bool(hits))
         return SearchResult(hits, '; '.join(notes))
+
+    def alike(self, keys: Sequence[int], scope: Scope) -> dict[int, list[int]]:
+        """Return the documents with a vector that say the same, by group, in order of time."""
+        with self._lock:
+            if self._index is None:
+                return {}
+            return {key: self._index.members(key, scope).tolist() for key in keys}
+
+    def _ranked(self, session: Session, scope: Scope, terms: Sequence[str],
+                vector: Vectors | None,
+                limit: int) -> tuple[list[tuple[float, Group]], list[str]]:
+        """Return groups with their scores, best first, and what there is to say of the ranking."""
+        pool = max(4 * limit, MIN_POOL)
+        graph, index = self._graph, self._index
+        graph.refresh(session)
+        seen = None if scope.is_open else graph.seen(scope)
+        visible = None if seen is None and not scope.kinds else graph.documents(scope, seen)
+        found = [find_words(session, terms, scope, pool, visible)]
+        if vector is not None and index is not None:
+            index.refresh(session)
+            found.append(index.search(
+                vector, scope, session, pool, self._settings.min_similarity))
+        fused = fuse(found, self._bare(found))
+        best = len(found) / (RANK_OFFSET + 1)
+        ranked, notes = [(score / best, group) for score, group in fused], []
+        if self._settings.graph:
+            # Where things are not told apart, nothing leads from one time of a thing to another.
+            edges = None if self._settings.merge in ('entity', 'name') else EdgeWeights(entity=0)
+            ranking = Ranking(graph, session, scope, seen, edges)
+            ranked = ranking.ordered(ranked, vector, index if len(found) > 1 else None,
+                                     self._settings.min_similarity)
+            notes = ranking.notes
+        if index is not None and len(found) > 1:
+            # Words may not have seen all that say the same, and a walk sees one.
+            ranked = [(score, index.whole(group, scope)) for score, group in ranked[:2 * limit]]
+        return ranked, notes
 
     def _bare(self, found: Sequence[Sequence[Group]]) -> set[int]:
         """Return the keys of groups found by words that have no vector yet."""
@@ -166,13 +212,13 @@ class Searcher:
             self._index = VectorIndex(self._store, embedder.name, len(vector))
         with self._store.reading() as session:
             self._index.refresh(session)
-            waiting = _count(session) - len(self._index)
-        if waiting <= 0 or not self._settings.fresh_texts:
+        waiting = self._index.bare()[:self._settings.fresh_texts].tolist()
+        if not waiting:
             return []
         try:
             end_s = time.monotonic() + FRESH_TIME_S
-            embed_missing(self._store, embedder, self._settings.fresh_texts, batch=FRESH_BATCH,
-                          cancel=lambda: time.monotonic() > end_s, newest_first=True)
+            embed_missing(self._store, embedder, batch=FRESH_BATCH, documents=waiting,
+                          cancel=lambda: time.monotonic() > end_s)
         except (ModelError, StoreError) as error:
             logger.warning('new texts get no vectors: %s', error)
             return [f'new texts could not be given vectors ({error})']
@@ -180,15 +226,15 @@ class Searcher:
 
     def _shortcomings(self, session: Session, scope: Scope, terms: Sequence[str],
                       has_vector: bool, has_hits: bool) -> list[str]:
-        total = _count(session)
-        if not total:
+        if not _holds_any(session):
             return ['the memory holds nothing to search in yet']
         notes = []
-        if has_vector and self._index is not None and (bare := total - len(self._index)) > 0:
-            notes.append(f'{bare} of {total} texts have no vector yet and are found by words only')
+        if has_vector and self._index is not None and (bare := len(self._index.bare())):
+            notes.append(f'{bare} of {bare + len(self._index)} texts have no vector yet and are '
+                         'found by words only')
         if not has_vector and not terms:
             notes.append('the question holds no word to search for')
-        if not has_hits and not _count(session, scope):
+        if not has_hits and not _holds_any(session, scope):
             notes.append('nothing was recorded in what was searched')
         return notes
 
@@ -228,7 +274,7 @@ def _hits(store: MemoryStore, session: Session, scope: Scope,
         part = ranked[start:start + MIN_POOL]
         ids = {key for _, group in part for key in (group.first_id, group.last_id)}
         rows = {item.id: item for item in session.scalars(
-            select(row).where(row.id.in_(ids), *scope.conditions()))}
+            select(row).where(row.id.in_(ids), *scope.conditions(by_id=True)))}
         for score, group in part:
             first = rows.get(group.first_id) or rows.get(group.last_id)
             if first is None:
@@ -258,8 +304,8 @@ def _as_known(session: Session, hit: Hit, before_ns: int) -> Hit:
     return replace(hit, text=text_of(known) or '', end_ns=known.end_ns or known.stamp_ns)
 
 
-def _count(session: Session, scope: Scope | None = None) -> int:
-    query = select(func.count()).select_from(schema.DocumentRow)
+def _holds_any(session: Session, scope: Scope | None = None) -> bool:
+    query = select(schema.DocumentRow.id).limit(1)
     if scope is not None:
         query = query.where(*scope.conditions())
-    return int(session.scalar(query) or 0)
+    return session.scalar(query) is not None

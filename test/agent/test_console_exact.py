@@ -3,8 +3,9 @@
 from households import Household
 import pytest
 
+from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
-from emv_ros.records import SkillReport, Status, Utterance
+from emv_ros.records import Observation, SkillReport, Status, Utterance
 from emv_ros.timeline import SECOND_NS
 
 NOW = '2025-03-10 12:00'
@@ -85,6 +86,49 @@ def test_search_prints_what_it_finds_and_its_rows_are_evidence(week: Household) 
             'u1 2025-03-05 14:35:00 user said "please stop the noise"']
         assert 'u1' in console.library.shown.items
         assert console.lines("search('zebra')") == ['search found nothing']
+
+
+def test_one_unit_tells_all_its_times_and_all_its_records_are_evidence(week: Household) -> None:
+    with week.console(NOW) as console:
+        lines = console.lines("search('vacuum', k=2)")
+        assert lines[0].startswith('s4 2025-03-05 14:00:00')
+        week.run('Vacuum', '2025-03-06 09:00', '2025-03-06 09:30')
+    with week.console(NOW) as console:
+        line = console.lines("search('vacuum succeeded', k=1)")[0]
+        assert line == ('s4 2025-03-05 14:00:00–14:30:00 "Vacuum succeeded" ×2, '
+                        's6 2025-03-06 09:00:00–09:30:00')
+        assert {'s4', 's6'} <= set(console.library.shown.items)
+
+
+def test_a_second_search_leaves_out_what_was_read(week: Household) -> None:
+    with week.console(NOW) as console:
+        first = console.lines("search('vacuum noise', k=2)")
+        second = console.lines("search('the vacuum and its noise', k=2)")
+        assert len(first) == len(second) == 2 and not set(first) & set(second)
+        # Code may need the rows of what was only printed.
+        assert console.lines("search('Vacuum noise', k=2)") == first
+        assert console.library.shown.notes[-1].startswith('no new results')
+        console.run("search('vacuum', k=50)")
+        assert console.lines("search('a vacuum', k=2)") != ['search found nothing']
+        assert any(note.startswith('no new results') for note in console.library.shown.notes)
+
+
+def test_a_time_in_a_search_says_where_to_look(week: Household) -> None:
+    with week.console(NOW) as console:
+        assert console.lines("search('good words said on March 6')") == [
+            'u3 2025-03-06 08:00:00 Anna said "good morning"']
+
+
+def test_the_biography_of_an_entity(week: Household) -> None:
+    with week.store.writing() as session:
+        session.add(schema.EntityRow(
+            robot_id=1, name='red cup', is_person=False, attributes={}))
+    for when, name in (('2025-03-07 10:00', 'cup'), ('2025-03-08 10:00', 'mug')):
+        week.store.add(Observation(stamp_ns=week.at(when), end_ns=week.at(when), name=name,
+                                   entity_id=1))
+    with week.console(NOW) as console:
+        assert console.value("len(biography('e1'))") == '2'
+        assert console.value("biography('e9')") == '[]'
 
 
 def test_notes_tell_near_names_and_what_is_not_there(week: Household) -> None:

@@ -92,7 +92,7 @@ def test_a_file_of_the_first_version_comes_along(tmp_path: Path) -> None:
                 ('cup OR succeeded OR thanks',)).scalars().all() == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize('version', ['0005', '9999', 'b1946ac92492'])
+@pytest.mark.parametrize('version', ['0099', '9999', 'b1946ac92492'])
 def test_a_newer_version_is_refused_by_name(tmp_path: Path, version: str) -> None:
     open_in(tmp_path).close()
     with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:

@@ -58,12 +58,20 @@ def test_look_ups(served, robot):
     assert found.total == 2 and {item.id for item in found.entities} == {'cup_1', 'cup_2'}
     cup = next(item for item in found.entities if item.id == 'cup_1')
     assert cup.observation_count == 2 and len(cup.observations) == 1 and len(cup.also_seen) == 1
+    found = robot.call(srv.GetBiography, 'get_biography', entity_ids=['cup_2', 'e3'])
+    assert found.total == 1 and found.entities[0].id == 'cup_2'
+    page = robot.call(srv.GetBiography, 'get_biography', name='cup', limit=1, offset=1)
+    assert page.total == 2 and [item.id for item in page.entities] == ['cup_2']
+    missing = robot.call(srv.GetBiography, 'get_biography', entity_ids=['e3'])
+    assert missing.status == missing.STATUS_NOT_FOUND and missing.message
+
+    found = robot.call(srv.SearchEpisodicMemory, 'search_episodic_memory', text='cup')
+    seen = {item.id: [part.id for part in item.observations] for item in found.entities}
+    assert seen == {'cup_1': ['o1', 'o3'], 'cup_2': ['o2']}
 
 
 def test_what_a_later_version_brings_is_refused_in_words(served, robot):
     answer = robot.call(srv.CorrectEntity, 'correct_entity')
-    assert answer.status == answer.STATUS_UNSUPPORTED and answer.message
-    answer = robot.call(srv.GetBiography, 'get_biography', entity_ids=['e3'])
     assert answer.status == answer.STATUS_UNSUPPORTED and answer.message
     client = robot.action_client(action.ForgetMemory, 'forget_memory')
     reply = result_of(sent(client, action.ForgetMemory.Goal(ids=['u1'])))

@@ -12,7 +12,8 @@ from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillReport, Status, Utterance
 from emv_ros.retrieval.embedders import MiniLmEmbedder
-from emv_ros.retrieval.excerpts import render
+from emv_ros.retrieval.excerpts import excerpts, tokens_of
+from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.index import embed_missing
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import MemorySettings, RetrievalSettings
@@ -30,6 +31,11 @@ def searcher(tmp_path_factory: pytest.TempPathFactory,
         store.add_many(records())
         embed_missing(store, minilm)
         yield Searcher(store, RetrievalSettings(), minilm)
+
+
+@pytest.fixture(scope='module')
+def finder(searcher: Searcher) -> Finder:
+    return Finder(searcher.store, searcher)
 
 
 def records() -> Iterator[SkillReport | Utterance]:
@@ -50,8 +56,8 @@ def test_receiving_comes_first(searcher: Searcher, asked: str) -> None:
     assert any('ReceiveObjectFromHuman' in hit.text for hit in best)
 
 
-def test_milk_was_first_spoken_of_on_the_first_evening(searcher: Searcher) -> None:
-    text = render(searcher.search('milk', kinds=['utterance']), KARLSRUHE)
+def test_milk_was_first_spoken_of_on_the_first_evening(finder: Finder) -> None:
+    text = excerpts(finder.find('milk', kinds=['utterance']), KARLSRUHE).text
     assert '2024-06-26 19:37:19' in text
     assert 'I can see an apple tea, and a milk' in text
 
@@ -70,4 +76,14 @@ def test_sixteen_units_are_sixteen_things(searcher: Searcher) -> None:
     hits = searcher.search('what can you see now').hits
     assert len({hit.text for hit in hits}) == len(hits) > 4
     assert max(hit.repeats for hit in hits) > 1
-    assert len(render(searcher.search('see'), KARLSRUHE, chars=1500)) <= 1500
+
+
+def test_what_the_robot_did_shortly_after_eight(finder: Finder) -> None:
+    found = finder.find('What did you do on June 26 shortly after 8 PM?', zone=KARLSRUHE)
+    told = excerpts(found, KARLSRUHE, 500)
+    assert tokens_of(told.text) <= 500
+    assert any('ReceiveObjectFromHuman' in unit.text for unit in told.shown)
+    first = Window(start_ns=parse_stamp('2024-06-26T20:00:00+02:00')[0],
+                   end_ns=parse_stamp('2024-06-26T20:31:00+02:00')[0])
+    assert all(span.overlaps(first.start_ns or 0, first.end_ns or 0)
+               for span in found.units[0].spans[:1])

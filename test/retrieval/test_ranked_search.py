@@ -14,7 +14,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, SkillReport, Status
 from emv_ros.retrieval.embedders import MiniLmEmbedder
 from emv_ros.retrieval.index import embed_missing
-from emv_ros.retrieval.lexical import _comparison, _grouped, find_words
+from emv_ros.retrieval.lexical import _comparison, find_words, grouped
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import MemorySettings, RetrievalSettings
@@ -186,8 +186,8 @@ def test_other_databases_compare_words(store: MemoryStore) -> None:
     with store.reading() as session:
         scope = Scope(Window())
         for terms, documents in ((['cup'], {1, 2}), (['plates'], {5}), (['milk'], {4})):
-            plain = _grouped(session.execute(_comparison(terms, scope)), 9)
+            plain = grouped(session.execute(_comparison(terms, scope)), 9)
             assert {group.first_id for group in plain} == documents
             assert {group.key for group in plain} == {
                 group.key for group in find_words(session, terms, scope, 9)}
-        assert _grouped(session.execute(_comparison(['50%', '_'], scope)), 9) == []
+        assert grouped(session.execute(_comparison(['50%', '_'], scope)), 9) == []

@@ -13,8 +13,9 @@ from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node
 from emv_ros.retrieval.embedders import MiniLmEmbedder, TextEmbedder
-from emv_ros.retrieval.index import VectorIndex, count_missing, embed_missing
+from emv_ros.retrieval.index import count_missing, embed_missing
 from emv_ros.retrieval.scope import KINDS, Rows, Scope
+from emv_ros.retrieval.vector_index import VectorIndex
 from emv_ros.settings import MemorySettings
 from emv_ros.timeline import SECOND_NS
 
@@ -126,9 +127,10 @@ def contents(store: MemoryStore, index: VectorIndex) -> dict[int, tuple[bytes, i
     """Return what the index holds: {document: (vector, group)}."""
     with store.reading() as session:
         index.refresh(session)
-    rows = index._rows.document[:len(index)].tolist()
-    return {document: (index._matrix[at].tobytes(), int(index._groups[at]))
-            for at, document in enumerate(rows)}
+    kept = index.vectors.to_arrays()
+    groups = index._rows['group'][index._rows.find(kept['ids'])]
+    return {document: (vector.tobytes(), group) for document, vector, group in zip(
+        kept['ids'].tolist(), kept['matrix'], groups.tolist(), strict=True)}
 
 
 @pytest.mark.parametrize('dimension', [384, 100])

@@ -13,7 +13,7 @@ from typing import Any
 
 from emv_ros.agent.asked import is_mentioned, things_in
 from emv_ros.agent.console.arguments import number, statuses, text_of
-from emv_ros.agent.console.rows import span_of
+from emv_ros.agent.console.rows import parse_id, span_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
 from emv_ros.agent.console.windows import Windows
@@ -129,12 +129,18 @@ class ExactRows:
         return rows
 
     def biography(self, entity: Any) -> list[str]:
-        """Return the dated record of one thing, by instance or name, as lines."""
+        """Return the dated record of one thing, by entity (e3), instance or name, as lines."""
         asked = text_of(entity)
         if not asked:
             raise EmvError('biography() takes the name or the instance of a thing')
         whole = self._windows.whole
-        rows = self._seen(whole, '', asked) or self._seen(whole, asked, '')
+        parsed = parse_id(asked)
+        if parsed and parsed[0] == 'entity':
+            rows = [self._shown.give('observation', item) for item in self._both_ends(
+                lambda page: queries.observations(
+                    self._store, whole, entity_id=parsed[1], page=page))]
+        else:
+            rows = self._seen(whole, '', asked) or self._seen(whole, asked, '')
         if not rows:
             self._note_names('objects', asked)
         return [row['line'] for row in self._ordered(rows, None)]

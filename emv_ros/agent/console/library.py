@@ -22,10 +22,16 @@ from emv_ros.agent.retrieved import without_echo
 from emv_ros.errors import EmvError, NotFoundError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
+from emv_ros.retrieval.excerpts import unit_line
+from emv_ros.retrieval.finding import NO_NEW, Finder
 from emv_ros.retrieval.search import Searcher
+from emv_ros.retrieval.terms import squash
+from emv_ros.retrieval.units import Unit
 
 MAX_ANSWER_CHARS = 10_000
 MAX_IDS = 1000
+# Records of one unit whose times a row tells.
+OF_ONE_ROW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,9 @@ class Library:
         self._question = question
         self._why_stopped = why_stopped
         self.exact = ExactRows(store, searcher, self._windows, self.shown)
+        self._finder = Finder(store, searcher)
+        self._read: set[tuple[str, int]] = set()
+        self._searched: dict[tuple[str, Window], list[dict[str, Any]]] = {}
         self.tree = TreeCalls(state, searcher.similarity, self._windows, self.shown)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -91,20 +100,45 @@ class Library:
         return call
 
     def search(self, text: Any, start: Any, end: Any, when: Any, k: Any) -> list[dict[str, Any]]:
-        """Return what resembles the text, best first."""
+        """Return what resembles the text, best first: what was not read in an earlier search.
+
+        The same search again gives the same rows, since code may need what was only printed.
+        """
         window = self._windows.narrowed(start, end, when)
-        wanted = number(8 if k is None else k, 1, 50)
-        result = self._searcher.search(text_of(text), window, k=wanted)
-        if result.note:
-            self.shown.note(result.note)
-        rows = []
-        for hit in without_echo(result.hits, self._question):
-            try:
-                rows.append(self.shown.give(hit.kind, self.store.get(hit.kind, hit.ref_id)))
-            except NotFoundError:
-                continue  # forgotten since it was indexed
+        wanted, asked = number(8 if k is None else k, 1, 50), text_of(text)
+        before = self._searched.get((squash(asked), window), [])
+        if before and len(before) >= wanted:
+            self.shown.note(NO_NEW)
+            return before[:wanted]
+        clock = self._windows.clock
+        found = self._finder.find(
+            asked, window, now_ns=clock.now_ns, zone=clock.zone, limit=wanted, spans=OF_ONE_ROW,
+            read=() if before else self._read)
+        if found.note:
+            self.shown.note(found.note)
+        rows = [row for unit in without_echo(found.units, self._question)
+                if (row := self._row(unit)) is not None]
+        self._searched[squash(asked), window] = rows
         self.shown.found += bool(rows)  # nodes count here: they are what was looked for
         return rows
+
+    def _row(self, unit: Unit) -> dict[str, Any] | None:
+        """Return the row of a unit, that of its first record, with the times of all; None if gone.
+
+        All its records are shown, and so are evidence.
+        """
+        rows = []
+        for span in unit.spans:
+            try:
+                rows.append(self.shown.give(unit.kind, self.store.get(unit.kind, span.ref_id)))
+            except NotFoundError:
+                continue  # forgotten since it was indexed
+            self._read.add((unit.kind, span.ref_id))
+        if not rows:
+            return None
+        if len(unit.spans) > 1:
+            rows[0] |= {'count': unit.total, 'line': unit_line(unit, self.zone)}
+        return rows[0]
 
     def look(self, what: Any, question: Any) -> str:
         """Return what the pictures of a shown record show, as far as the question asks for it."""

@@ -1,0 +1,176 @@
+"""The lives of things and persons: which there are, their observations, others of their name.
+
+A thing is an entity; where nobody has associated it yet, the instance that its source vouches for;
+else no more than a name of one robot. Everything is read from rows, a page of things at a time, and
+nothing is judged here: that two were seen apart, or told apart by a person, stands in the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import and_, false, func, or_, select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.memory.queries import ALL, Window, names_like, within
+from emv_ros.memory.rows import record_of
+from emv_ros.memory.store import MemoryStore
+from emv_ros.records import ID_LETTERS, Observation
+
+CHUNK = 900
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """One thing with its observations in a window, in order of time; at least one."""
+
+    id: str  # of an entity as people see it, e3; else the instance, else the name
+    entity_id: int | None
+    name: str
+    is_person: bool
+    observations: tuple[Observation, ...]
+    different: tuple[int, ...] = ()  # entities of the same name that are certainly others
+    unresolved: tuple[int, ...] = ()  # of which nobody can tell
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    entity_id: int | None
+    robot_id: int
+    instance: str
+    name: str  # '' where an entity or an instance tells it
+
+
+def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = (), name: str = '',
+          limit: int | None = None, offset: int = 0) -> tuple[list[Life], int]:
+    """Return things that were observed in the window, by when they first were, and how many fit.
+
+    `ids` are those of entities (e3), or instances that a source vouches for; `name` is one of the
+    names of the observations, or the entity's own.
+    """
+    row = schema.ObservationRow
+    with store.reading() as session:
+        query = within(store, session, select(
+            row.entity_id, row.robot_id, row.instance, row.name, func.min(row.stamp_ns)), row,
+            window)
+        if ids:
+            query = query.where(_are(ids))
+        if name:
+            entity = schema.EntityRow
+            named = session.scalars(select(entity.id).where(
+                entity.name.in_(names_like(session, entity.name, name)))).all()
+            query = query.where(or_(row.name.in_(names_like(session, row.name, name)),
+                                    row.entity_id.in_(named)))
+        found: dict[_Thing, int] = {}
+        for entity_id, robot_id, instance, called, first_ns in session.execute(
+                query.group_by(row.entity_id, row.robot_id, row.instance, row.name)):
+            thing = _thing(entity_id, robot_id, instance, called)
+            found[thing] = min(first_ns, found.get(thing, first_ns))
+        ordered = sorted(found, key=lambda thing: (found[thing], thing.entity_id or 0,
+                                                   thing.instance, thing.name))
+        page = ordered[offset:] if limit is None else ordered[offset:offset + limit]
+        others = namesakes(session, [thing.entity_id for thing in page
+                                     if thing.entity_id is not None], window.before_ns)
+        return [_life(store, session, thing, window, others) for thing in page], len(ordered)
+
+
+def namesakes(session: Session, entity_ids: Iterable[int],
+              before_ns: int | None = None,
+              most: int | None = None) -> dict[int, list[tuple[int, bool]]]:
+    """Return, of entities, others of the same robot and name, and whether they certainly are.
+
+    At most `most` of each. What was met or told only at `before_ns` and later is not known yet.
+    """
+    entity, ids = schema.EntityRow, list(entity_ids)
+    own = {key: (robot_id, name) for part in _parts(ids) for key, robot_id, name in session.execute(
+        select(entity.id, entity.robot_id, entity.name).where(entity.id.in_(part)))}
+    names = [name for name in {name for _, name in own.values()} if name]
+    others: dict[tuple[int, str], list[int]] = {}
+    for part in _parts(names):
+        for key, robot_id, name in session.execute(
+                select(entity.id, entity.robot_id, entity.name).where(entity.name.in_(part))
+                .order_by(entity.id)):
+            others.setdefault((robot_id, name), []).append(key)
+    apart = _apart(session, [key for key in own if len(others.get(own[key], ())) > 1], before_ns)
+    found: dict[int, list[tuple[int, bool]]] = {}
+    for key, told in own.items():
+        is_known = (other for other in others.get(told, ()) if other != key
+                    and (before_ns is None or _was_met(session, other, before_ns)))
+        found[key] = [(other, other in apart.get(key, ())) for other in islice(is_known, most)]
+    return found
+
+
+def _thing(entity_id: int | None, robot_id: int, instance: str, name: str) -> _Thing:
+    if entity_id is not None:
+        return _Thing(entity_id, 0, '', '')
+    return _Thing(None, robot_id, instance, '' if instance else name)
+
+
+def _are(ids: Collection[str]) -> Any:
+    row, letter = schema.ObservationRow, ID_LETTERS['entity']
+    numbers = {int(text[1:]) for text in ids
+               if text[:1] == letter and text[1:].isascii() and text[1:].isdigit()
+               and len(text) < 20}
+    return or_(false(), row.entity_id.in_(numbers),
+               and_(row.entity_id.is_(None), row.instance != '', row.instance.in_(ids)))
+
+
+def _life(store: MemoryStore, session: Session, thing: _Thing, window: Window,
+          others: dict[int, list[tuple[int, bool]]]) -> Life:
+    row = schema.ObservationRow
+    if thing.entity_id is not None:
+        is_its = row.entity_id == thing.entity_id
+    else:
+        is_its = and_(row.entity_id.is_(None), row.robot_id == thing.robot_id,
+                      row.instance == thing.instance,
+                      *([row.name == thing.name] if thing.name else ()))
+    robots = store.robot_ids(session)
+    rows = session.scalars(within(store, session, select(row).where(is_its), row, window)
+                           .order_by(row.stamp_ns, row.id))
+    seen: Sequence[Observation] = [
+        record_of('observation', item, robots[item.robot_id]) for item in rows]
+    entity = None if thing.entity_id is None else session.get(schema.EntityRow, thing.entity_id)
+    told = others.get(thing.entity_id or 0, ())
+    return Life(
+        id=f'{ID_LETTERS["entity"]}{thing.entity_id}' if thing.entity_id is not None
+        else thing.instance or thing.name,
+        entity_id=thing.entity_id, name=(entity.name if entity else '') or seen[0].name,
+        is_person=any(item.is_person for item in seen) or bool(entity and entity.is_person),
+        observations=tuple(seen), different=tuple(key for key, is_other in told if is_other),
+        unresolved=tuple(key for key, is_other in told if not is_other))
+
+
+def _apart(session: Session, entity_ids: Sequence[int],
+           before_ns: int | None) -> dict[int, set[int]]:
+    """Return, of entities, those that were seen apart from them, or told apart by a person."""
+    seen, found = schema.ObservationRow, dict[int, set[int]]()
+    for table in (schema.SeparationRow, schema.VerdictRow):
+        for mine, theirs in ((table.first_id, table.second_id), (table.second_id, table.first_id)):
+            other = select(seen.id, seen.entity_id, seen.stamp_ns).subquery()
+            for part in _parts(entity_ids):
+                query = (select(seen.entity_id, other.c.entity_id).join(table, mine == seen.id)
+                         .join(other, other.c.id == theirs)
+                         .where(seen.entity_id.in_(part), other.c.entity_id.is_not(None)))
+                if table is schema.VerdictRow:
+                    query = query.where(schema.VerdictRow.verdict == 'different')
+                if before_ns is not None:
+                    query = query.where(seen.stamp_ns < before_ns, other.c.stamp_ns < before_ns)
+                    if table is schema.VerdictRow:
+                        query = query.where(schema.VerdictRow.stamp_ns < before_ns)
+                for key, apart in session.execute(query.distinct()):
+                    found.setdefault(key, set()).add(apart)
+    return found
+
+
+def _was_met(session: Session, entity_id: int, before_ns: int) -> bool:
+    row = schema.ObservationRow
+    return session.scalar(select(row.id).where(
+        row.entity_id == entity_id, row.stamp_ns < before_ns).limit(1)) is not None
+
+
+def _parts(items: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return (items[start:start + CHUNK] for start in range(0, len(items), CHUNK))
