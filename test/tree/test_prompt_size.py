@@ -108,7 +108,7 @@ def test_no_prompt_of_a_consolidation_is_over_the_limit(store):
     settings = replace(SETTINGS, prompt_tokens=LEAST, max_summary_chars=600, call_budget=10_000)
     model = Scripted(lambda messages: '香蕉 banana ' * 400)
     records = [*span('CleanUp', 0, 3100), *(see(n, f'cup{n % 7}', 'table') for n in range(1, 3000)),
-               *(say(4000 + n, TEXTS['chinese'][:500] + str(n)) for n in range(500))]
+               *(say(4000 + n, f'{n} {TEXTS["chinese"][:500]}') for n in range(500))]
     for model_groups in (False, True):
         shape(store, records, model=model, settings=replace(settings, model_groups=model_groups))
         records = [say(5000, 'more')]
