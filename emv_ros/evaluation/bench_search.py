@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC
 from pathlib import Path
 import resource
 import time
@@ -25,6 +26,8 @@ from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Observation
 from emv_ros.retrieval.embedders import TextEmbedder
+from emv_ros.retrieval.excerpts import excerpts
+from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.graph import Graph, Vertices
 from emv_ros.retrieval.search import Searcher
 from emv_ros.retrieval.vector_index import VectorIndex
@@ -131,19 +134,24 @@ def _measure_opening(folder: Path, settings: MemorySettings, embedder: TextEmbed
                      report: Report) -> None:
     begun = time.perf_counter()
     with MemoryStore.open(settings, folder) as store:
-        Searcher(store, RetrievalSettings(), embedder).search('where is the red mug?')
+        finder = Finder(store, Searcher(store, RetrievalSettings(), embedder))
+        excerpts(finder.find('where is the red mug?'), UTC)
         report.add(open_and_first_search_s=time.perf_counter() - begun)
 
 
 def _measure_searches(searcher: Searcher, life: GeneratedLife, count: int, report: Report,
                       tell: Tell) -> None:
-    clock = _Clock()
-    found = 0
+    """Measure whole searches, from a text to lines to read, and the finding of texts in them."""
+    whole, texts = _Clock(), _Clock()
+    finder, found = Finder(searcher.store, searcher), 0
     for text, window, kinds in _queries(life, count):
-        with clock:
-            result = searcher.search(text, window, kinds=kinds)
-        found += bool(result.hits)
-    report.add(searches=count, searches_with_hits=found, **clock.told('search'))
+        with whole:
+            shown = excerpts(finder.find(text, window, kinds=kinds), UTC).shown
+        with texts:
+            searcher.search(text, window, kinds=kinds)
+        found += bool(shown)
+    report.add(searches=count, searches_with_hits=found, **whole.told('search'),
+               **texts.told('texts_found'))
     tell('the searches are done')
 
 

@@ -20,8 +20,9 @@ from emv_ros.retrieval.finding import NO_NEW, Finder, Findings
 from emv_ros.retrieval.search import Searcher
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.retrieval.word_fit import word_scores
-from emv_ros.settings import RetrievalSettings
+from emv_ros.settings import RetrievalSettings, TreeSettings
 from emv_ros.timeline import HOUR_NS, SECOND_NS, parse_zone
+from emv_ros.tree.consolidate import consolidate
 
 BERLIN = parse_zone('Europe/Berlin')  # NOON_NS is 13:00 there, on Sunday, 1 March 2026
 WORDS_ONLY = RetrievalSettings(embedder='none')
@@ -129,6 +130,24 @@ def test_a_window_from_words_holds_while_something_lies_in_it(store: MemoryStore
     first = Window(end_ns=NOON_NS + HOUR_NS)
     assert ids(asked('the mug yesterday', first)) == [[1]]
     assert ids(asked('mug', Window(before_ns=NOON_NS + HOUR_NS))) == [[1]]
+
+
+def test_of_a_full_day_without_words_its_episodes_are_told(store: MemoryStore) -> None:
+    store.add_many(
+        SkillReport(stamp_ns=NOON_NS + (day * DAY_S + at * 60) * SECOND_NS, skill=f'step{at}',
+                    status=Status.SUCCEEDED, goal_stack=(f'Cook{at // 20}',),
+                    end_ns=NOON_NS + (day * DAY_S + at * 60 + 5) * SECOND_NS, robot='r1')
+        for day in range(2) for at in range(250))
+    consolidate(store, TreeSettings(), zone='Europe/Berlin')
+    now_ns = NOON_NS + 2 * DAY_S * SECOND_NS
+    found = finder(store).find('yesterday', now_ns=now_ns, zone=BERLIN)
+    first = found.units[0]
+    assert first.kind == 'node'
+    assert first.level == max(unit.level for unit in found.units) >= 4
+    day = (NOON_NS + 11 * HOUR_NS, NOON_NS + 35 * HOUR_NS)  # midnight in Berlin
+    assert all(day[0] <= span.start_ns <= span.end_ns <= day[1]
+               for unit in found.units for span in unit.spans)
+    assert 'nothing was found' not in found.note
 
 
 def test_what_was_read_does_not_come_again(store: MemoryStore) -> None:
