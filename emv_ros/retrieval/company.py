@@ -16,7 +16,7 @@ from emv_ros.timeline import SECOND_NS
 REPLY_NS = 30 * SECOND_NS
 # Things of which other times are told, and records of one that are looked through for them.
 THINGS = 6
-MET = 100
+MET = 40
 NAMESAKES = 4
 
 

@@ -19,12 +19,12 @@ from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
 from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import squash
-from emv_ros.retrieval.units import WHOLE, Unit, spans_of_thing
+from emv_ros.retrieval.units import WHOLE, Span, Unit, spans_of, spans_of_thing
 from emv_ros.timeline import HOUR_NS, MAX_NS, Interval
 
 # Records of one text that are read to find its units, and in all. Of observations a few tell which
 # things there are; the units that are shown are made whole afterwards.
-OF_ONE_TEXT = {'observation': 48}
+OF_ONE_TEXT, OF_MANY_TEXTS = 48, 12
 MANY = 400
 IN_ALL = 1000
 OF_ONE_GROUP = 4000
@@ -93,13 +93,15 @@ class Gathering:
                 continue
             documents.setdefault(first.id)
             if hit.repeats > 1 and len(documents) < IN_ALL:
-                documents |= dict.fromkeys(self._alike(first))
+                documents |= dict.fromkeys(self._alike(first, len(documents)))
         return list(documents)
 
-    def _alike(self, first: Any) -> list[int]:
+    def _alike(self, first: Any, read: int) -> list[int]:
         """Return the documents that say what the first says; of very many some, evenly spread."""
         ids = self._same((first.robot_id, first.kind, first.text))
-        most = OF_ONE_TEXT.get(first.kind, MANY)
+        most = MANY
+        if first.kind == 'observation':
+            most = OF_ONE_TEXT if read < MANY // 2 else OF_MANY_TEXTS
         if len(ids) <= most:
             return ids
         step = (len(ids) - 1) / (most - 1)
@@ -114,16 +116,28 @@ class Gathering:
     def complete(self, units: Sequence[Unit], read: AbstractSet[tuple[str, int]]) -> None:
         """Give units of things all their records that say the same."""
         known: dict[int, list[int]] = {}
+        of_entities: list[tuple[Unit, list[int]]] = []
         for unit in units:
             if unit.kind != 'observation' or len(unit.key) != WHOLE:
                 continue
             if unit.group not in known:
                 known[unit.group] = self._same((unit.robot_id, unit.kind, unit.text))
-            if len(known[unit.group]) > OF_ONE_TEXT['observation']:
-                found = spans_of_thing(
-                    self._session, self._scope, unit, known[unit.group][:OF_ONE_GROUP])
-                unit.total = len(found)
-                unit.spans = [span for span in found if (unit.kind, span.ref_id) not in read]
+            ids = known[unit.group][:OF_ONE_GROUP]
+            if len(ids) <= OF_MANY_TEXTS:
+                continue
+            if unit.entity_id is not None and unit.thing in unit.key:
+                of_entities.append((unit, self._searcher.of_entity(ids, unit.entity_id)))
+            else:
+                _fill(unit, spans_of_thing(self._session, self._scope, unit, ids), read)
+        spans = spans_of(self._session, self._scope, [key for _, ids in of_entities for key in ids])
+        for unit, ids in of_entities:
+            _fill(unit, [spans[key] for key in ids if key in spans], read)
+
+
+def _fill(unit: Unit, spans: Sequence[Span], read: AbstractSet[tuple[str, int]]) -> None:
+    """Give a unit all its records, in order of time; those that were read only count."""
+    unit.total = len(spans)
+    unit.spans = [span for span in spans if (unit.kind, span.ref_id) not in read]
 
 
 def of_records(session: Session, scope: Scope, hits: Sequence[Hit]) -> list[Hit]:

@@ -238,6 +238,14 @@ class Graph:
         at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         return np.where(known[at] == ids, vertices[at], -1)
 
+    def entities(self, documents: Any) -> NDArray[np.int64]:
+        """Return the id of the entity that each document's record is of, 0 where it is of none."""
+        vertices = self.of_documents(documents)
+        at = np.where((vertices >= 0) & (vertices % 2 == 0), vertices // 2, 0)
+        linked = self.units['links'][at, HUBS.index('entity')] if len(self.units) else at * 0
+        keys: NDArray[np.int64] = self.hubs['key'][linked] // 8
+        return np.where((linked > 0) & (vertices >= 0) & (vertices % 2 == 0), keys, 0)
+
     def _documents(self) -> tuple[NDArray[np.int64], Vertices]:
         """Return the documents of all vertices, rising, with 0 for none, and the vertices."""
         parts = [np.flatnonzero(part['alive'] & (part['document'] > 0))

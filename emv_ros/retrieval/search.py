@@ -16,6 +16,7 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -157,6 +158,13 @@ class Searcher:
             if self._index is None:
                 return {}
             return {key: self._index.members(key, scope).tolist() for key in keys}
+
+    def of_entity(self, documents: Sequence[int], entity_id: int) -> list[int]:
+        """Return those of some documents whose record is of an entity, as the graph knows it."""
+        with self._lock:
+            ids = np.array(documents, np.int64)
+            found: list[int] = ids[self._graph.entities(ids) == entity_id].tolist()
+            return found
 
     def _ranked(self, session: Session, scope: Scope, terms: Sequence[str],
                 vector: Vectors | None,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import select
@@ -129,16 +130,24 @@ def spans_of_thing(session: Session, scope: Scope, unit: Unit,
     return sorted(found, key=lambda span: (span.start_ns, span.ref_id))
 
 
+def spans_of(session: Session, scope: Scope, documents: Sequence[int]) -> dict[int, Span]:
+    """Return the spans of documents in scope by the documents' ids."""
+    row = schema.DocumentRow
+    return {key: Span(*span) for part in _parts(documents) for key, *span in session.execute(
+        select(row.id, row.ref_id, row.start_ns, row.end_ns)
+        .where(row.id.in_(part), *scope.conditions(by_id=True)))}
+
+
 def _key(kind: str, ref_id: int, robot_id: int, told: _Details, merge: str) -> tuple[Any, ...]:
     if kind == 'node' or merge == 'none' or (kind == 'observation' and merge == 'events'):
         return kind, ref_id
     if kind != 'observation':
-        return kind, robot_id, squash(told.text), squash(told.goal)
+        return kind, robot_id, _squashed(told.text), _squashed(told.goal)
     if merge == 'name':
-        return kind, f'{robot_id} {squash(told.name)}', squash(told.text)
+        return kind, f'{robot_id} {_squashed(told.name)}', _squashed(told.text)
     if not told.thing:  # a name alone does not tell that two are one
         return kind, ref_id
-    return kind, told.thing, squash(told.text)
+    return kind, told.thing, _squashed(told.text)
 
 
 def _details(session: Session, scope: Scope, robots: Mapping[int, str],
@@ -186,6 +195,11 @@ def _of_skills(session: Session, scope: Scope, robots: Mapping[int, str],
                 event = as_of(whole, before_ns)
                 text, end_ns = text_of(event) or '', event.end_ns or event.stamp_ns
             yield ('skill_event', key), _Details(text, end_ns, goal=' > '.join(goals))
+
+
+@lru_cache(maxsize=2048)
+def _squashed(text: str) -> str:
+    return squash(text)  # of the records of a search most say the same as others
 
 
 def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:

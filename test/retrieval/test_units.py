@@ -172,6 +172,18 @@ def test_of_very_many_times_the_first_and_the_last_are_shown(store: MemoryStore)
     assert ids(finder(store).find('mug', spans=4)) == [[1, 898, 899, 900]]
 
 
+def test_of_many_that_say_the_same_each_entity_has_its_own(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    one, two = add_entity(store, 'mug'), add_entity(store, 'mug')
+    for at in range(0, 1000, 10):
+        see(store, 'mug', at, entity_id=two if at % 100 == 30 else one)
+    for searching in (finder(store), Finder(store, Searcher(store, RetrievalSettings(), minilm))):
+        units = {unit.entity_id: unit for unit in searching.find('mug').units}
+        assert [span.ref_id for span in units[two].spans] == list(range(4, 101, 10))
+        assert (units[one].total, units[two].total) == (90, 10)
+        assert all(span.ref_id % 10 != 4 for span in units[one].spans)
+
+
 def test_spans_that_were_asked_for_are_shown() -> None:
     spans = [Span(at, at * 100, at * 100 + 50) for at in range(100)]
     kept = shown_spans(spans, lambda span: span.ref_id == 50, most=6)
