@@ -15,7 +15,7 @@ import re
 from emv_ros.memory.documents import words_of_name
 from emv_ros.tree.counts import untrue_hours, untrue_numbers
 from emv_ros.tree.little_words import FUNCTION
-from emv_ros.tree.nouns import is_known_word, nouns_in
+from emv_ros.tree.nouns import is_called, is_known_word, nouns_in
 from emv_ros.tree.speech import handed_wrongly, misheard, strangers
 from emv_ros.tree.words import VERB, Vocabulary, forms, readings, words_in
 
@@ -133,7 +133,8 @@ def misplaced_in(summary: str, members: Sequence[str], lines: Sequence[str]) -> 
 def invented_names(summary: str, known: Sequence[str]) -> list[str]:
     """Return the names in a summary that stand in none of the known texts.
 
-    A capital at the start of a sentence makes no name of a word that the dictionary knows.
+    A capital at the start of a sentence makes no name of a word that the dictionary knows, unless
+    it stands there as one who did something.
     """
     said = ' '.join(known).lower()
     squashed = re.sub(r'[^a-z0-9]+', '', said)
@@ -141,7 +142,8 @@ def invented_names(summary: str, known: Sequence[str]) -> list[str]:
     for match in _NAME.finditer(summary):
         word = match.group()
         begins = _SENTENCE.search(summary[:match.start()]) and _LEADING.fullmatch(word)
-        if (begins and is_known_word(word)) or (word in ('AM', 'PM') and _TIME.search(said)):
+        is_word = is_known_word(word) and not is_called(word, summary[match.end():])
+        if (begins and is_word) or (word in ('AM', 'PM') and _TIME.search(said)):
             continue
         bare = re.sub(r'[^a-z0-9]+', '', word.lower())
         if bare not in squashed and bare.removesuffix('s') not in squashed:

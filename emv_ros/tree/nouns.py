@@ -107,3 +107,11 @@ def _is_general(word: str) -> bool:
 def is_known_word(word: str) -> bool:
     """Whether the dictionary, or the list of little words, has a word; few first names are in."""
     return bool(readings(word.lower())) or word.lower() in FUNCTION | GENERAL
+
+
+def is_called(word: str, rest: str) -> bool:
+    """Whether a word that can only be a verb begins a sentence as a name: 'Peter took the book'."""
+    after = _TOKEN.match(rest.lstrip())
+    kinds = readings(word.lower())
+    return after is not None and set(kinds) == {VERB} and word.lower() in kinds[VERB] \
+        and _is_past(after.group().lower())

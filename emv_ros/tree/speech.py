@@ -34,14 +34,18 @@ _FOR = re.compile(
     r'((?:[^\s,.;:]+\s*){1,8})', re.IGNORECASE)
 _FOR_ENDS = re.compile(r'\b(?:and|which|who|but|while|then|that|because|so|after|before|as)\b')
 _TELLS = re.compile(rf'\b(robot|{"|".join(_PERSONS)}){_BETWEEN}{_SPOKE}\b', re.IGNORECASE)
+_NAMED_TELLS = re.compile(rf'\b([A-Z][a-z]+){_BETWEEN}{_SPOKE}\b')
 _PRONOUN = re.compile(r'\b(?:she|he|her|him|his|hers|herself|himself)\b', re.IGNORECASE)
 _SOUND = {'say', 'speak', 'talk', 'tell', 'ask', 'greet', 'announce', 'introduction', 'introduce',
           'answer', 'reply', 'speech', 'utter', 'respond', 'question', 'describe'}
 
-_GIVE = r'(?:hand(?:ed|s|ing)?|gave|giv(?:e|es|en|ing)|deliver(?:ed|s|ing)?)'
+# The bare word is mostly the limb: 'open hand, look at human hand'.
+_GIVE = (r'(?:hand(?:ed|ing)|hands?(?= (?:over|out|back|it|them|him|her|the|an?)\b)'
+         r'|gave|giv(?:e|es|en|ing)|deliver(?:ed|s|ing)?)')
 _TAKE = r'(?:receiv(?:e|ed|es|ing)|accept(?:ed|s|ing)?|took|tak(?:e|es|en|ing))'
 _GAVE = re.compile(rf'\b{_GIVE}\b(?! (?:up|pose|position|gesture))', re.IGNORECASE)
 _TOOK = re.compile(rf'\b{_TAKE}\b', re.IGNORECASE)
+_TO_ROBOT = re.compile(r'\bto (?:the )?robot\b|^ (?:it|the robot) (?:the|an?)\b')
 _CLAUSE = re.compile(r'[.;]|,? (?:and|but|then|while) ')
 
 
@@ -97,6 +101,7 @@ def misheard(summary: str, known: Sequence[str]) -> list[str]:
         wrong.append('it says that a person spoke or asked, but no record has words of one')
     if not heard.has_robot and _ROBOT_SPOKE.search(plain):
         wrong.append('it says that the robot spoke, but no record has words of the robot')
+    wrong += _silent(plain, heard)
     wrong += _misquoted(summary, known, heard)
     wrong += _not_asked_for(plain, heard, known)
     return wrong
@@ -125,7 +130,7 @@ def _handings(text: str) -> Iterator[str]:
             if match is None:
                 continue
             before, after = clause[:match.start()], clause[match.end():]
-            to_robot = own == 'given' and re.search(r'\bto (?:the )?robot\b', after)
+            to_robot = own == 'given' and _TO_ROBOT.search(after)
             from_robot = own == 'taken' and re.search(r'\bfrom (?:the )?robot\b', after)
             by_person = re.search(rf'\b{_PERSON}\b\s*(?:\w+ly\s+)?$', before)
             if to_robot or from_robot or by_person:
@@ -133,6 +138,18 @@ def _handings(text: str) -> Iterator[str]:
             elif own == 'given' or re.search(rf'\bfrom (?:the |a )?{_PERSON}\b', after) \
                     or 'receiv' in match.group():
                 yield own
+
+
+def _silent(plain: str, heard: Heard) -> Iterator[str]:
+    """Yield those whom the items name, but not as speakers, and who are said to have spoken."""
+    speakers = {speaker for speaker, _ in heard.said}
+    if not speakers:
+        return
+    believed = set(_NAMED_TELLS.findall(heard.prose))
+    for name in dict.fromkeys(_NAMED_TELLS.findall(plain)):
+        if name.lower() not in {*speakers, *_PERSONS, *_ROBOTS} and name not in believed \
+                and re.search(rf'\b{name}\b', heard.prose):
+            yield f'it says that {name} spoke, but the words are those of others'
 
 
 def _misquoted(summary: str, known: Sequence[str], heard: Heard) -> Iterator[str]:

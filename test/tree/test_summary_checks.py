@@ -28,7 +28,8 @@ def kinds(summary, lines, facts=()):
     ('Went to the kitchen and took the mug at the second attempt.', []),
     ('Met Alice in the kitchen.', ['Alice']), ('The Mug was taken to the Kitchen.', []),
     ('GraspObject of NASA failed.', ['GraspObject', 'NASA']),
-    ('Alice took the mug.', ['Alice']), ('Went home. Zoe took the mug.', ['Zoe']),
+    ('Alice took the mug.', ['Alice']), ('Peter took the mug.', ['Peter']),
+    ('Cleaned the mug, then went on.', []), ('Went home. Zoe took the mug.', ['Zoe']),
     ('Grasped the mug at 9 AM.', [])])
 def test_names_that_no_item_says(summary, found):
     assert invented_names(summary, LINES) == found
@@ -108,6 +109,12 @@ def test_times_and_days_in_other_forms_are_no_inventions(summary, found):
     assert invented_names('In the morning of Friday.', [fact]) == ['Friday']
 
 
+def test_little_words_that_lines_share_are_not_counted():
+    lines = ['10:00 to 10:01 go to kitchen', '10:02 to 10:03 grasp milk FAILED',
+             '10:04 to 10:05 carry it to fridge']
+    assert untrue_numbers('It failed three times to grasp the milk.', lines) == ['three']
+
+
 def test_times_of_day():
     assert untrue_hours('In the evening it toured.', ['19:05 Tour']) == []
     assert untrue_hours('In the morning it toured.', ['19:05 Tour']) == ['morning']
@@ -151,6 +158,13 @@ def test_who_said_what_wrongly(summary, lines, part):
     assert part in '; '.join(misheard(summary, lines))
 
 
+def test_who_is_named_but_did_not_speak():
+    lines = ['09:00 mia said "my birthday is on Friday"', '09:01 Tom took the book from the shelf']
+    assert 'Tom spoke' in '; '.join(misheard('Tom said that his birthday is on Friday.', lines))
+    assert misheard('Mia said that her birthday is on Friday; Tom took the book.', lines) == []
+    assert misheard('Tom asked for it.', [*lines, '09:02 Tom then asked for the book.']) == []
+
+
 def test_requests_in_another_language_are_not_judged():
     lines = ['09:00 user said "bring mir bitte die Milch aus der Küche"', '09:02 grasp (milk)']
     assert misheard('The user asked for the milk.', lines) == []
@@ -167,6 +181,10 @@ def test_summaries_are_believed_who_spoke():
      ('The robot received the object from the human.', 'It took the object from the person.',
       'The human handed the object to the robot.', 'The object was handed to the robot.'),
      ('The robot handed the object over to the human.', 'The object was given to the human.')),
+    # Its steps move the limb.
+    ('receive object from human succeeded: open hand, look at human hand, close hand',
+     ('The robot asked a person to give it the object.', 'The user handed the robot an object.'),
+     ('The robot gave the human the object.', 'The robot hands the object over.')),
     ('hand over object to human succeeded',
      ('The robot handed over the object.', 'The human received the object.',
       'The object was delivered to the human.', 'The human took the object.'),
