@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import and_, delete, func, or_, select, text
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -132,11 +132,33 @@ def _blank(session: Session, kind: str, ref_ids: Sequence[int]) -> None:
             row.model = row.prompt_version = ''
             drop_head(session, row.id)
     session.flush()
+    for row in rows.values():
+        if row.level == GOAL and row.id not in holders and not _has_run(session, row.id):
+            row.name = ''
+    session.flush()
     renew_documents(session, NODE, list(rows.values()))
     for robot_id in {row.robot_id for row in rows.values()}:
         # Replies that were paid for and not used yet: what asks for them again pays again.
         session.execute(delete(schema.ModelReplyRow).where(
             schema.ModelReplyRow.robot_id == robot_id))
+
+
+def _has_run(session: Session, goal_id: int) -> bool:
+    """Whether a run in a goal, or the goal's own, still tells of itself, and so of its goals."""
+    member, node = schema.NodeMemberRow, schema.NodeRow
+    waiting = [goal_id]
+    while waiting:
+        below: list[int] = []
+        for start in range(0, len(waiting), IN_LIMIT):
+            part = waiting[start:start + IN_LIMIT]
+            tells = or_(node.id == goal_id, and_(
+                member.kind == 'skill_event', node.summary != BLANK))
+            if session.scalar(select(node.id).join(member, member.node_id == node.id).where(
+                    node.id.in_(part), tells).limit(1)) is not None:
+                return True
+            below += session.scalars(select(node.id).where(node.parent_id.in_(part)))
+        waiting = below
+    return False
 
 
 def _joined(spans: Iterable[Interval]) -> list[Interval]:

@@ -129,6 +129,28 @@ def test_any_kind_of_record_can_go(store, kind):
     assert below_days(store) == alone
 
 
+def test_a_goal_that_only_removed_runs_named_leaves_no_trace(store):
+    shape(store, [*span('open', 0, 5, [SECRET, 'tidy']), *span('close', 10, 15, [SECRET, 'tidy']),
+                  say(12, 'thanks'), *span('charge', 5000, 5005)])
+    before = goals_of(store)
+    assert set(before) == {SECRET, 'tidy'}
+    remove(store, 'skill_event', 2)
+    assert goals_of(store) == before  # the other run still tells of them
+    consolidate(store, SETTINGS)
+    assert goals_of(store) == before
+    remove(store, 'skill_event', 1)
+    assert tables_with(store, SECRET) == set()
+    consolidate(store, SETTINGS)
+    assert tables_with(store, SECRET) == set() and goals_of(store) == {}
+    check_whole(store, SETTINGS)
+
+
+def goals_of(store):
+    with store.reading() as session:
+        return {row.name: row.id for row in session.scalars(
+            select(schema.NodeRow).where(schema.NodeRow.level == 3))}
+
+
 def test_the_last_record_takes_the_tree_with_it(store):
     ids = store.add_many([say(0, 'one'), say(10, 'two')])
     shape(store)
