@@ -64,8 +64,10 @@ class TreeSettings:
     """How events, goals and summaries are made."""
 
     period_s: float = setting(60.0, 'time between consolidations, s', 0.1)
-    event_gap_s: float = setting(60.0, 'a pause longer than this ends an event, s', 0.0)
-    goal_gap_s: float = setting(900.0, 'a pause longer than this ends an episode, s', 0.0)
+    event_gap_s: float = setting(
+        60.0, 'a pause longer than this ends an event, s', 0.0, 86_400.0)
+    goal_gap_s: float = setting(
+        900.0, 'a pause longer than this ends an episode, s', 0.0, 86_400.0)
     group_size: int = setting(12, 'nodes that one summary prompt may list', 2, 200)
     fan_out: int = setting(8, 'children that a summary should have at most', 2, 100)
     max_summary_chars: int = setting(600, 'longest text of a node', 50, 10_000)
