@@ -38,7 +38,7 @@ def group_text(items: Sequence[Item], is_day: bool, zone: tzinfo, limit: int) ->
     end = to_datetime(max(item.end_ns for item in items), zone)
     until = f'{end:%H:%M}' if end.date() == start.date() else f'{end:%H:%M (%d %B)}'
     head = f'{start:%A %d %B %Y}, {start:%H:%M} to {until}'
-    return f'{head}: {join_within(told, limit - len(head) - 2)}'
+    return clip(f'{head}: {join_within(told, limit - len(head) - 2)}', limit)
 
 
 def period_text(children: Sequence[tuple[int, int, int, str]], zone: tzinfo, limit: int,

@@ -305,3 +305,12 @@ def test_tidying_needs_no_write_lock_to_find_that_there_is_nothing(store):
     tidy = Tidy(store, 'r2d3', UTC, SETTINGS, SummaryWriter(None, SETTINGS))
     tidy.run()
     assert store.robots() == []
+
+
+def test_no_text_is_longer_than_the_shortest_limit(store):
+    settings = replace(SETTINGS, max_summary_chars=50)
+    shape(store, [*span('Go', 0, 86_000, parameters={'to': 'kitchen'}), say(9, 'a word ' * 30),
+                  *span('Go', DAY_S, DAY_S + 5)], settings=settings)
+    with store.reading() as session:
+        texts = list(session.scalars(select(schema.NodeRow.summary)))
+    assert max(map(len, texts)) <= 50
