@@ -114,7 +114,9 @@ def _node_of(view: TreeView, kind: str, ref_id: int) -> int:
     """Return the node that a record belongs to. Raises NotFoundError where there is none."""
     from emv_ros.memory.details import details
 
-    details(view.store, kind, ref_id)  # raises where there is no such record
+    robot = details(view.store, kind, ref_id).robot  # raises where there is no such record
+    if view.window.robots and robot not in view.window.robots:
+        raise NotFoundError(f'{ID_LETTERS[kind]}{ref_id} is of another robot: {robot}')
     node = view.covering(kind, ref_id)
     if node is None:
         raise NotFoundError(f'{ID_LETTERS[kind]}{ref_id} is not in the tree yet')

@@ -103,6 +103,8 @@ def test_a_day_of_several_robots(grown, experience):
     alone = grown('tree', '--robot', 'other', '--day', '2024-06-26').out
     both = grown('tree', '--day', '2024-06-26').out
     assert 'other' not in alone and 2 * alone.count('\n') == both.count('\n')
+    strange = grown('tree', '--robot', 'other', 's1')
+    assert (strange.status, strange.err) == (1, 'emv tree: s1 is of another robot: robot\n')
 
 
 def test_a_long_life_shows_the_levels_that_fit(emv, tmp_path):
