@@ -49,8 +49,8 @@ def run(args: argparse.Namespace, context: Context) -> int:
     from emv_ros.evaluation.consolidation import Bench
     from emv_ros.evaluation.metered import token_counter
 
-    if args.out is not None and not args.out.absolute().parent.is_dir():
-        raise UsageError(f'there is no folder {args.out.absolute().parent} for --out')
+    if args.out is not None:
+        _check_writable(args.out)
     settings, model = _model(args.model, context.settings)
     with _place(args.work, args.days) as folder, interruptible() as cancel, \
             Progress('consolidating the days') as progress:
@@ -68,6 +68,17 @@ def run(args: argparse.Namespace, context: Context) -> int:
     else:
         _write(results)
     return 0
+
+
+def _check_writable(path: Path) -> None:
+    """Raise UsageError for a file that cannot be written: before the work, which takes long."""
+    is_new = not path.exists()
+    try:
+        path.open('ab').close()
+    except OSError as error:
+        raise UsageError(f'--out cannot be written: {path}: {error.strerror}') from error
+    if is_new:
+        path.unlink()
 
 
 def _model(name: str, settings: Settings) -> tuple[Settings, ModelClient | None]:

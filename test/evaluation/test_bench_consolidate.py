@@ -103,7 +103,8 @@ def test_the_table_for_a_person(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(('words', 'status', 'told'), [
     (['--days', '0'], 2, 'not positive'),
-    (['--out', '/nowhere/at/all.json'], 2, 'no folder /nowhere/at'),
+    (['--out', '/nowhere/at/all.json'], 2, 'cannot be written: /nowhere/at/all.json: No such'),
+    (['--out', '/'], 2, 'cannot be written: /: Is a directory'),
     (['--model', 'embedded'], 1, 'emv model pull'),
     (['--work', '/nowhere'], 1, '/nowhere'),
     (['--days', '10000000'], 1, 'of disk'),
