@@ -155,7 +155,7 @@ class Asking:
               max_tokens: int, schema: dict[str, Any] | None, warmth: float) -> ReplyLike | None:
         if not self.ready:
             return None
-        if self.budget and (refusal := self.budget.refusal(estimate(messages))):
+        if self.budget and (refusal := self.budget.refusal(estimate(messages) + max_tokens)):
             self._stop(refusal)
             return None
         self.before_call()

@@ -49,8 +49,8 @@ class HourlyBudget:
         self.store = store
         self.settings = settings
 
-    def refusal(self, prompt_tokens: int) -> Refusal | None:
-        """Return why a call with a prompt of about so many tokens has to wait; None if it fits."""
+    def refusal(self, tokens: int) -> Refusal | None:
+        """Return why a call of about so many tokens, reply included, has to wait; else None."""
         limits = self.settings
         if not (limits.hourly_calls or limits.hourly_tokens or limits.hourly_cost):
             return None
@@ -60,7 +60,7 @@ class HourlyBudget:
         left = list(accumulate(reversed(made), _sum, initial=Use(now_ns, 0, 0, 0.0)))[::-1]
         # What a token cost in this hour, replies included, is what the next ones will cost.
         price = left[0].cost / left[0].tokens if left[0].tokens else 0.0
-        wanted = Use(now_ns, 1, prompt_tokens, prompt_tokens * price)
+        wanted = Use(now_ns, 1, tokens, tokens * price)
         reason = self._reason(left[0], wanted)
         if not reason:
             return None
@@ -86,7 +86,7 @@ class HourlyBudget:
             return f'the model calls for summaries in an hour ({limits.hourly_calls}) are made'
         if limits.hourly_tokens and spent.tokens + wanted.tokens > limits.hourly_tokens:
             return (f'of the {limits.hourly_tokens} tokens for summaries in an hour '
-                    f'{spent.tokens} are spent, and the next prompt takes about {wanted.tokens}')
+                    f'{spent.tokens} are spent, and the next call takes about {wanted.tokens}')
         if limits.hourly_cost and (spent.cost >= limits.hourly_cost
                                    or spent.cost + wanted.cost > limits.hourly_cost):
             return (f'of the ${limits.hourly_cost:.2f} for summaries in an hour '

@@ -14,6 +14,7 @@ from emv_ros.errors import ModelTimeoutError, ModelUnavailableError
 from emv_ros.memory import schema
 from emv_ros.records import ModelCall
 from emv_ros.timeline import HOUR_NS, SECOND_NS
+from emv_ros.tree.asking import Asking, Spent
 from emv_ros.tree.budget import HourlyBudget, estimate
 from emv_ros.tree.consolidate import consolidate
 
@@ -71,7 +72,7 @@ def test_without_a_limit_nothing_is_reckoned(store):
 @pytest.mark.parametrize(('limits', 'prompt', 'reason'), [
     ({'hourly_calls': 3}, 0, r'the model calls for summaries in an hour \(3\) are made'),
     ({'hourly_tokens': 700}, 101,
-     'of the 700 tokens for summaries in an hour 600 are spent, and the next prompt takes about '
+     'of the 700 tokens for summaries in an hour 600 are spent, and the next call takes about '
      '101'),
     # 600 tokens cost $0.60, so 500 are about to cost $0.50.
     ({'hourly_cost': 1.0}, 500, r'of the \$1.00 for summaries in an hour \$0.6000 are spent, and '
@@ -105,7 +106,7 @@ def test_two_calls_have_to_be_an_hour_old_for_a_long_prompt(store):
 def test_a_prompt_that_never_fits_is_told_without_a_time(store):
     refusal = HourlyBudget(store, replace(NO_LIMIT, hourly_tokens=700)).refusal(800)
     assert refusal.until_ns is None
-    assert 'the next prompt takes about 800' in refusal.reason
+    assert 'the next call takes about 800' in refusal.reason
 
 
 def test_questions_old_calls_and_calls_that_were_not_served_do_not_count(store):
@@ -216,3 +217,15 @@ def test_tokens_and_cost_of_a_text_are_those_of_all_its_tries(store):
     assert (report.prompt_tokens, report.completion_tokens, report.cost) == (41, 12, 0.875)
     assert (row.prompt_tokens, row.completion_tokens, row.cost, row.model_calls) == (
         41, 12, 0.875, 3)
+
+
+def test_the_longest_reply_is_reckoned_too(store):
+    """Of two prompts that would fit by themselves, the second waits, since its reply may not."""
+    settings = replace(NO_LIMIT, hourly_tokens=700, use_model=True)
+    model = Logged(store, lambda _: 'It went on.', tokens=300)
+    asking = Asking(model, settings, None, lambda: None, HourlyBudget(store, settings))
+    messages = [{'role': 'user', 'content': 'x' * 700}]
+    assert estimate(messages) < 400 - 140
+    assert asking.ask(messages, Spent(), fixed=0, max_tokens=140) is not None
+    assert asking.ask(messages, Spent(), fixed=0, max_tokens=300) is None
+    assert asking.stopped is not None and len(model.asked) == 1
