@@ -188,7 +188,8 @@ class SummaryWriter:
                 messages = ask_again_one(begun, last, errors, self.settings.prompt_tokens)
                 continue
             # It would say the same again: asked as if for the first time, but without the words.
-            avoid = [word for fault in faults for word in fault.words if word not in avoided]
+            words = dict.fromkeys(word for fault in faults for word in fault.words)
+            avoid = [word for word in words if word not in avoided]
             if not avoid:
                 break
             avoided += avoid

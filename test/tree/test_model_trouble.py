@@ -194,10 +194,11 @@ AWAY = [
         'PassingError'),
     Trouble('refuses a parameter', Behaviour('no such parameter', 400), 1, 'ModelError'),
 ]
-# Answers that cannot be used, the same each time: a second try, then the template for good.
+# Answers that cannot be used, the same each time: a second try, a third without the words that were
+# refused where there are such words, then the template for good.
 WRONG = [
     Trouble('{}', Behaviour('{}'), 8, 'ok', 'rule'),
-    Trouble('a list', Behaviour('[1, 2]'), 8, 'ok', 'rule'),
+    Trouble('a list', Behaviour('[1, 2]'), 12, 'ok', 'rule'),
     Trouble('the prompt echoed', Behaviour(
         lambda request: request['messages'][-1]['content']), 12, 'ok', 'rule'),
     Trouble('all of the prompt echoed', Behaviour(
@@ -205,11 +206,11 @@ WRONG = [
     Trouble('a refusal', Behaviour("I'm sorry, I cannot help with that."), 8, 'ok', 'rule'),
     Trouble('a name in no child', Behaviour(
         lambda request: f'They told Bob about {listed(request["messages"])[0].split()[-1]}.'),
-        8, 'ok', 'rule'),
+        12, 'ok', 'rule'),
     Trouble('too long', Behaviour(
         lambda request: f'{listed(request["messages"])[0].split()[-1]} ' * 200), 8, 'ok', 'rule'),
     Trouble('only a comment', Behaviour('# thinking'), 8, 'ok', 'rule'),
-    Trouble("an unterminated '''", Behaviour("answer('''the mug"), 8, 'ok', 'rule'),
+    Trouble("an unterminated '''", Behaviour("answer('''the mug"), 12, 'ok', 'rule'),
     Trouble('empty', Behaviour(''), 8, 'ModelReplyError', 'rule'),
     Trouble('content null', Behaviour(None), 8, 'ModelReplyError', 'rule'),
     Trouble('a tool call', Behaviour(finish='tool_calls', message={
