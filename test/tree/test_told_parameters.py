@@ -2,7 +2,6 @@
 
 import base64
 import random
-import time
 import uuid
 
 from life_parts import SETTINGS, Scripted, at, below_days, span
@@ -101,11 +100,9 @@ def nested(depth):
     {'huge': 10 ** 400, 'amount': float('nan'), 'quantity': float('inf'), 'portions': 10 ** 30},
     {'': '', ' ': ' ', '.': '.', 'a.b': 'dotted words', 'object': 'nul\x00 and \ud800'},
 ], ids=['10,000 keys', '100,000 leaves', 'megabytes', 'deep', 'matrices', 'keys', 'numbers', 'odd'])
-def test_whatever_a_robot_sends_is_told_in_bounds_and_at_once(parameters):
-    begun = time.process_time()
+def test_whatever_a_robot_sends_is_told_in_bounds(parameters):
     values = told(parameters)
-    list(leaves(parameters))
-    assert time.process_time() - begun < 1.0
+    assert sum(1 for _ in leaves(parameters)) < 5000
     assert len(values) <= 4 and sum(map(len, values)) <= 4 * 4000
     assert all(isinstance(value, str) and value.strip() for value in values)
 
