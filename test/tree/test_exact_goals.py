@@ -236,7 +236,7 @@ def a_tour(count):
 
 
 def steps_for(stretch):
-    """Return how many steps of Python it takes to derive a stretch, whatever else runs, and what."""
+    """Return how many steps of Python it takes to derive a stretch, and what comes of it."""
     steps = 0
 
     def trace(frame, event, argument):
