@@ -30,12 +30,20 @@ _PARTS = 'morning|afternoon|evening|night'
 # A phrase without one of these is no time, whatever else it might be read as ('may', '10', 'sun').
 _TELLS = re.compile(
     rf'\b(?:\d{{1,2}}:\d{{2}}|\d{{1,2}} ?[ap]m|\d{{4}}-\d{{2}}|\d{{1,2}}\.\d{{1,2}}\.\d{{4}}|'
+    rf'(?:{_MONTHS})\.? (?:of )?(?:19|20)\d\d|'
     rf'(?:{_MONTHS})\.? \d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?(?:{_MONTHS})|'
     rf'yesterday|today|tonight|ago|noon|midday|midnight|{_WEEKDAYS}|'
     r'(?:last|past|this) (?:\w+ )?'
     rf'(?:seconds|minutes?|hours?|days?|weeks?|months?|years?|{_PARTS}|{_MONTHS}))\b')
 # What tells a time only after such a word: 'in June', 'during 2024', 'on the 26th'.
 _BARE = re.compile(rf'(?:{_MONTHS})|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th)')
+_DAY_OF_MONTH = re.compile(r'\d{1,2}(?:st|nd|rd|th)')
+_MONTH = re.compile(rf'\b(?:{_MONTHS})\b')
+_YEAR = re.compile(r'(?:19|20)\d\d')
+# After 'the 3rd' anything but these is what is counted: the 3rd cup.
+_AFTER_A_DAY = FILLERS | {
+    'after', 'and', 'are', 'before', 'did', 'do', 'does', 'had', 'has', 'have', 'how', 'is', 'or',
+    'since', 'to', 'until', 'was', 'were', 'what', 'when', 'where', 'which', 'who'}
 _LEADS = ('in', 'on', 'during', 'since', 'of', 'until', 'before', 'after', 'the')
 _STARTS = re.compile(
     rf'\d|between|day|half|couple|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|an?$|'
@@ -48,6 +56,7 @@ _MEALS = (
     (re.compile(r'\b(?:after|before|at|for) breakfast\b|\bbefore lunch\b'), 'morning'),
     (re.compile(r'\bafter (?:dinner|supper)\b'), 'evening'))
 _BETWEEN_HOURS = re.compile(r'between (\d{1,2}(?::\d{2})?) and (\d{1,2}(?::\d{2})?) ?([ap]m)\b')
+_PART_OF_DAY = re.compile(r'(.+) (after|since|before|until) (.+)')
 _RANGE = re.compile(r'\b(?:to|and|until|till)\b|[-–]\s*\d{1,2}:\d{2}| [-–] ')
 _TO_A_SECOND = re.compile(r'\d{1,2}:\d{2}:\d{2}$')
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
@@ -112,19 +121,49 @@ def _phrase_at(words: Sequence[_Word], at: int, now_ns: int,
     if not _STARTS.match(words[at].text) and not _is_meal(words, at):
         return None
     before = words[at - 1].text if at else ''
+    after = {count: words[at + count].text for count in range(1, MAX_WORDS + 1)
+             if at + count < len(words) and not words[at + count].is_apart}
     for count in range(min(MAX_WORDS, len(words) - at), 0, -1):
         if words[at + count - 1].text in FILLERS:
             continue
         said = ' '.join(word.text for word in words[at:at + count])
         plain = _plain(said)
         is_told = _TELLS.search(plain) or (before in _LEADS and _BARE.fullmatch(plain))
-        if not is_told:
+        if not is_told or _is_counted(plain, after.get(count, '')):
             continue
         try:
+            if found := _part_of_day(plain, now_ns, zone):
+                return count, *found
             return count, said, parse_when(plain, now_ns, zone)
         except TimeExpressionError:
             continue
     return None
+
+
+def _is_counted(plain: str, after: str) -> bool:
+    """Whether a phrase is no time because of the word after it: the 3rd cup, 29 February 2023."""
+    if _DAY_OF_MONTH.fullmatch(plain):
+        return bool(after) and after not in _AFTER_A_DAY
+    return bool(_YEAR.fullmatch(after) and _MONTH.search(plain))
+
+
+def _part_of_day(plain: str, now_ns: int, zone: tzinfo) -> tuple[str, Interval] | None:
+    """Return the day and the part that is meant where both are told, as 'yesterday after 3 pm'."""
+    told = _PART_OF_DAY.fullmatch(plain)
+    if told is None:
+        return None
+    try:
+        day = parse_when(told[1], now_ns, zone)
+        clock = parse_when(f'{told[1]} {told[3]}', now_ns, zone)
+    except TimeExpressionError:
+        return None
+    if day.end_ns - day.start_ns <= HOUR_NS or not day.overlaps(clock):
+        return None
+    if told[2] in ('after', 'since'):
+        is_moment = clock.end_ns - clock.start_ns <= MINUTE_NS
+        begun = clock.start_ns if is_moment or told[2] == 'since' else clock.end_ns
+        return told[1], Interval(begun, max(begun, day.end_ns))
+    return told[1], Interval(day.start_ns, clock.start_ns)
 
 
 def _is_meal(words: Sequence[_Word], at: int) -> bool:

@@ -26,6 +26,11 @@ def asked(text: str) -> AskedTimes:
     ('What stood there on 26 June between 7 and 8 pm?', 'What stood there ?',
      '26 19:00', '26 20:00'),
     ('between 7 and 8 pm on 26 June', '', '26 19:00', '26 20:00'),
+    ('What did you do yesterday after 3 pm?', 'What did you do ?', '26 15:00', '27 00:00'),
+    ('yesterday before noon', '', '26 00:00', '26 12:00'),
+    ('on the 3rd of June after 5pm', '', '03 17:00', '04 00:00'),
+    ('on 26 June until 19:00', '', '26 00:00', '26 19:00'),
+    ('What was there on the 26th?', 'What was there ?', '26 00:00', '27 00:00'),
     ('this morning', '', '27 05:00', '27 12:00'),
     ('from 26 June 19:00 until 27 June 10:00', '', '26 19:00', '27 10:00'),
     ('mugs last week', 'mugs', '17 00:00', '24 00:00'),
@@ -86,3 +91,24 @@ def test_several_ranges_are_places_to_look_at() -> None:
     'between', 'from to and', '25:99', 'on 31 February', 'March on, sun', 'a' * 5000])
 def test_other_words_are_no_times(text: str) -> None:
     assert asked(text) == AskedTimes(' '.join(text.split()))
+
+
+@pytest.mark.parametrize(('text', 'first', 'last'), [
+    ('in May 2023', '2023-05-01', '2023-06-01'), ('June 2023', '2023-06-01', '2023-07-01'),
+    ('on 28 February 2023 after 2 pm', '2023-02-28T14:00', '2023-03-01')])
+def test_a_year_that_is_told_holds(text: str, first: str, last: str) -> None:
+    found = asked(f'who came {text}').window
+    assert found is not None
+    assert (found.start_ns, found.end_ns) == tuple(
+        from_datetime(datetime.fromisoformat(day), BERLIN) for day in (first, last))
+
+
+def test_a_day_of_another_year_is_not_this_year_s() -> None:
+    found = asked('who came on 29 February 2023').window
+    assert found is None or found.end_ns < at('01 00:00')
+    assert found is None or found.start_ns < from_datetime(datetime(2023, 3, 1), BERLIN)
+
+
+@pytest.mark.parametrize('text', ['Where is the 3rd cup?', 'What stood on the 2nd shelf?'])
+def test_what_is_counted_is_no_day(text: str) -> None:
+    assert asked(text) == AskedTimes(text)
