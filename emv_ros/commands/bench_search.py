@@ -6,20 +6,30 @@ import argparse
 from pathlib import Path
 import tempfile
 
-from emv_ros.commands.context import Context
+from emv_ros.commands.context import Context, positive
 from emv_ros.commands.output import tell, write_fields, write_json
+
+MAX_SCALE = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument('--scale', type=float, default=1.0, metavar='TIMES',
+    parser.add_argument('--scale', type=_scale, default=1.0, metavar='TIMES',
                         help="size of the life, in times the paper's 349,538 vertices")
-    parser.add_argument('--queries', type=int, default=120, metavar='COUNT',
+    parser.add_argument('--queries', type=positive, default=120, metavar='COUNT',
                         help='searches to measure')
     parser.add_argument('--folder', type=Path,
                         help='where the life is written and kept; one that is there is used again')
     parser.add_argument('--alone', action='store_true',
                         help='measure no other implementation beside')
+
+
+def _scale(text: str) -> float:
+    """Return the size of a life for argparse: no life of more times the paper's fits a disk."""
+    scale = float(text)
+    if not 0 < scale <= MAX_SCALE:
+        raise argparse.ArgumentTypeError(f'{text} is not above 0 and up to {MAX_SCALE}')
+    return scale
 
 
 def run(args: argparse.Namespace, context: Context) -> int:

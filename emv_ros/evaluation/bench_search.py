@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
+from emv_ros.errors import StoreError
 from emv_ros.evaluation.generated_life import NOISE, REAL, GeneratedLife, Sizes, write_life
 from emv_ros.memory import schema
 from emv_ros.memory.queries import ALL, Window
@@ -35,6 +36,7 @@ from emv_ros.retrieval.walk import personalized_pagerank
 from emv_ros.settings import MemorySettings, RetrievalSettings
 from emv_ros.timeline import SECOND_NS
 
+ROBOT = 'generated'
 DAY_NS = 86_400 * SECOND_NS
 SEEDS = 60
 TOP = 200
@@ -88,14 +90,17 @@ def bench_search(folder: Path, embedder: TextEmbedder, scale: float = 1.0, queri
                  compared: bool = True, tell: Tell = lambda _: None) -> dict[str, Any]:
     """Measure search in a life of `scale` times the paper's size, written into an empty folder.
 
-    A folder that holds one already is used as it is. `compared` measures NetworkX and igraph too,
+    A folder that holds one already is used as it is, and records are added to it; one that holds
+    any other memory raises StoreError. `compared` measures NetworkX and igraph too,
     which takes a minute; without the package of one its values are None.
     """
     report = Report()
     life = GeneratedLife(Sizes.of(scale), embedder)
     is_new = not (folder / 'memory.db').exists()
-    settings = MemorySettings(robot='generated')
+    settings = MemorySettings(robot=ROBOT)
     with MemoryStore.open(settings, folder) as store:
+        if not is_new and set(store.robots()) != {ROBOT}:
+            raise StoreError(f'{folder} holds a memory that was not made for measuring')
         begun = time.perf_counter()
         if is_new:
             write_life(store, life, tell)
