@@ -138,6 +138,8 @@ def _plain_search(store: MemoryStore, zone: tzinfo,
 
     def search(question: AskedQuestion) -> Shown:
         words = dict.fromkeys(word.lower() for word in _WORD.findall(question.text))
+        if not words:
+            return [], 0
         rows = index.execute(
             'SELECT text, start, end FROM raw WHERE raw MATCH ? AND start < ? '
             'ORDER BY rank, rowid LIMIT ?',

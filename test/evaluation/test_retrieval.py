@@ -46,6 +46,15 @@ def test_a_question_is_covered_where_all_its_windows_are_touched() -> None:
     assert (told['tokens'], told['touched_share'], told['covered_share']) == (20.0, 0.6667, 0.3333)
 
 
+@pytest.mark.parametrize('text', ['', '?! "" *'])
+def test_a_question_without_words_finds_nothing(tmp_path: Path, text: str) -> None:
+    with MemoryStore.open(MemorySettings(robot='r'), tmp_path) as store:
+        store.add(Observation(stamp_ns=NOON_NS, end_ns=NOON_NS, name='mug'))
+        report, = evaluate_retrieval(store, [AskedQuestion('q', '', text, (span(0, 5),))],
+                                     WORDS_ONLY, UTC, None, ways=[PLAIN])
+    assert (report.questions, report.touched) == (1, 0)
+
+
 def test_ways_of_searching_on_a_life_with_known_answers(tmp_path: Path) -> None:
     """Eight knives, 20 movements each: the movements of one are its evidence."""
     with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as store:
