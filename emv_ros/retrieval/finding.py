@@ -24,7 +24,7 @@ from emv_ros.retrieval.budget import SPANS, chosen, shown_spans
 from emv_ros.retrieval.company import add_company
 from emv_ros.retrieval.gathering import Gathering, of_records
 from emv_ros.retrieval.scope import Scope
-from emv_ros.retrieval.search import Hit, Searcher
+from emv_ros.retrieval.search import MAX_CHARS, Hit, Searcher
 from emv_ros.retrieval.terms import search_terms
 from emv_ros.retrieval.time_words import AskedTimes, asked_times
 from emv_ros.retrieval.units import Span, Unit, units_of
@@ -74,6 +74,7 @@ class Finder:
         Words such as 'yesterday' are seen from `now_ns`; without it from the time of the question
         or the end of the memory, in the zone. Raises StoreError where the memory cannot be read.
         """
+        text = text[:MAX_CHARS]
         most = self._settings.units if limit is None else max(limit, 0)
         times = self._times(text, window, now_ns, zone)
         narrow = _narrowed(window, times.window)
@@ -174,8 +175,17 @@ def _put_first(units: Sequence[Unit], moments: Sequence[Interval], zone: tzinfo)
             break
     if not reach_ns:
         return []
+    for unit in units:
+        if unit.at_moment:  # the nearer, the more
+            unit.at_moment += reach_ns - min(_apart(unit, moment) for moment in moments)
     when = ' and '.join(_told(span, zone) for span in moments[:MAX_TOLD])
     return [f'nothing was found at {when}; what was nearest comes first']
+
+
+def _apart(unit: Unit, moment: Interval) -> int:
+    """Return how far the nearest record of a unit is from a moment, ns."""
+    return min(max(moment.start_ns - span.end_ns, span.start_ns - moment.end_ns, 0)
+               for span in unit.spans)
 
 
 def _told(span: Interval | None, zone: tzinfo) -> str:

@@ -19,7 +19,7 @@ from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
 from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import squash
-from emv_ros.retrieval.units import WHOLE, Span, Unit, spans_of, spans_of_thing
+from emv_ros.retrieval.units import WHOLE, Span, Unit, spans_of, spans_of_thing, units_of
 from emv_ros.timeline import HOUR_NS, MAX_NS, Interval
 
 # Records of one text that are read to find its units, and in all. Of observations a few tell which
@@ -29,6 +29,8 @@ MANY = 400
 IN_ALL = 1000
 OF_ONE_GROUP = 4000
 EVENT = 2
+# Kinds whose records of one text are units of their own words and goals alone.
+SAID = ('utterance', 'skill_event', 'annotation')
 OF_ONE_EVENT = 12
 # Records at the moments that a question names; a window that holds no more is looked at whole.
 AT_MOMENTS = 200
@@ -41,6 +43,7 @@ class Gathering:
 
     def __init__(self, store: MemoryStore, searcher: Searcher, session: Session,
                  scope: Scope) -> None:
+        self._store = store
         self._searcher = searcher
         self._session = session
         self._scope = scope
@@ -114,10 +117,13 @@ class Gathering:
             self._session, self._scope, *said)
 
     def complete(self, units: Sequence[Unit], read: AbstractSet[tuple[str, int]]) -> None:
-        """Give units of things all their records that say the same."""
+        """Give units all their records that say the same."""
+        self._searcher.follow(self._session)
         known: dict[int, list[int]] = {}
         of_entities: list[tuple[Unit, list[int]]] = []
         for unit in units:
+            if unit.kind in SAID and unit.total > 1:
+                self._complete_said(unit, read)
             if unit.kind != 'observation' or len(unit.key) != WHOLE:
                 continue
             if unit.group not in known:
@@ -133,11 +139,23 @@ class Gathering:
         for unit, ids in of_entities:
             _fill(unit, [spans[key] for key in ids if key in spans], read)
 
+    def _complete_said(self, unit: Unit, read: AbstractSet[tuple[str, int]]) -> None:
+        """Give a unit, of whose text not all records were read, the others."""
+        ids = self._same((unit.robot_id, unit.kind, unit.text))
+        if len(ids) <= MANY:
+            return
+        robots = self._store.robot_ids(self._session)
+        for whole in units_of(self._session, self._scope, robots, ids[:OF_ONE_GROUP]):
+            if whole.key == unit.key:
+                _fill(unit, whole.spans, read)
+
 
 def _fill(unit: Unit, spans: Sequence[Span], read: AbstractSet[tuple[str, int]]) -> None:
-    """Give a unit all its records, in order of time; those that were read only count."""
-    unit.total = len(spans)
-    unit.spans = [span for span in spans if (unit.kind, span.ref_id) not in read]
+    """Give a unit more of its records, in order of time; those that were read only count."""
+    every = {span.ref_id: span for span in (*unit.spans, *spans)}
+    ordered = sorted(every.values(), key=lambda span: (span.start_ns, span.ref_id))
+    unit.total = max(unit.total, len(ordered))
+    unit.spans = [span for span in ordered if (unit.kind, span.ref_id) not in read]
 
 
 def of_records(session: Session, scope: Scope, hits: Sequence[Hit]) -> list[Hit]:

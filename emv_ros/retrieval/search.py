@@ -152,6 +152,13 @@ class Searcher:
                 notes += self._shortcomings(session, scope, terms, vector is not None, bool(hits))
         return SearchResult(hits, '; '.join(notes))
 
+    def follow(self, session: Session) -> None:
+        """Bring what is held beside the database up to what the session sees."""
+        with self._lock:
+            self._graph.refresh(session)
+            if self._index is not None:
+                self._index.refresh(session)
+
     def alike(self, keys: Sequence[int], scope: Scope) -> dict[int, list[int]]:
         """Return the documents with a vector that say the same, by group, in order of time."""
         with self._lock:

@@ -65,7 +65,7 @@ class Unit:
     score: float = 0.0
     similarity: float | None = None
     total: int = 0  # all its records, those that are not shown included
-    at_moment: int = 0  # records at a moment that the question names
+    at_moment: int = 0  # above 0 at or near a moment that the question names, the nearer the more
     reply: str = ''  # what was said to it, as a line's end
     verdicts: list[str] = field(default_factory=list)
     also_ns: list[int] = field(default_factory=list)

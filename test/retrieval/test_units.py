@@ -263,6 +263,39 @@ def test_forgotten_records_do_not_come_back(store: MemoryStore) -> None:
     assert all(1 not in unit for unit in ids(searching.find('mug')))
 
 
+def test_a_moment_alone_finds_a_thing_with_all_its_times(store: MemoryStore) -> None:
+    """Without other words nothing was searched for before, so that nothing is held yet."""
+    mug = add_entity(store, 'mug')
+    see(store, 'mug', *range(0, 200, 10), entity_id=mug)
+    found = finder(store).find('2026-03-01 13:00:20', zone=BERLIN)
+    assert ids(found) == [list(range(1, 21))]
+    assert f'o1 2026-03-01 13:00:00–13:00:04 e{mug} "mug moved" ×20' in shown(found)
+
+
+def test_all_that_say_the_same_are_counted_and_come_in_turn(store: MemoryStore) -> None:
+    said = say(store, *['hello there'] * 900, robot='r1')
+    searching = finder(store)
+    found = searching.find('hello')
+    assert [unit.total for unit in found.units] == [900]
+    assert ids(found) == [said[:21] + said[-3:]]
+    read = {('utterance', key) for key in said[:21] + said[-3:]}
+    assert ids(searching.find('hello', read=read)) == [said[21:42] + said[-6:-3]]
+
+
+def test_what_was_nearest_to_a_moment_comes_first(store: MemoryStore) -> None:
+    say(store, 'the red mug broke', robot='r1')
+    say(store, 'a mug came', start_s=7200, robot='r1')
+    found = finder(store).find('red mug at 2026-03-01 16:30', zone=BERLIN)  # 1.5 h, 3.5 h before
+    assert ids(found) == [[2], [1]]
+    assert 'what was nearest comes first' in found.note
+
+
+def test_a_question_of_any_length_is_read_in_time(store: MemoryStore) -> None:
+    say(store, 'the mug', robot='r1')
+    found = finder(store).find('mug ' + 'yesterday at noon ' * 100_000)
+    assert found.times is not None and len(found.times.words) <= 2000
+
+
 @pytest.mark.parametrize('tokens', [10, 60, 200, 5000])
 def test_the_budget_of_tokens_holds(store: MemoryStore, tokens: int) -> None:
     say(store, *(f'the mug is number {at}, which is a long thing to say' for at in range(30)),
