@@ -74,11 +74,11 @@ class Columns:
         return {name: self[name] for name in self._arrays}
 
     def load(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take over kept columns. Raises ValueError where they are not these."""
+        """Take a copy of kept columns. Raises ValueError where they are not these."""
         if {name: (array.dtype, array.shape[1:]) for name, array in arrays.items()} != {
                 name: (array.dtype, array.shape[1:]) for name, array in self._arrays.items()}:
             raise ValueError(f'other columns are kept: {sorted(arrays)}')
-        self._arrays = dict(arrays)
+        self._arrays = {name: np.array(array) for name, array in arrays.items()}
         self.size = len(arrays['key'])
         self._index()
 

@@ -54,6 +54,7 @@ def write_cache(file: Path, contents: str, mark: Mark, arrays: Arrays) -> None:
                 data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
                 checksum = zlib.crc32(data, checksum)
                 stream.write(data)
+            checksum = zlib.crc32(json.dumps(header).encode(), checksum)
             told = json.dumps(header | {'checksum': checksum}).encode()
             stream.seek(0)
             stream.write(told.ljust(HEADER_BYTES))
@@ -65,8 +66,9 @@ def write_cache(file: Path, contents: str, mark: Mark, arrays: Arrays) -> None:
 
 
 def read_cache(file: Path, contents: str) -> tuple[Mark, Arrays] | None:
-    """Return the mark and the arrays of a file, private to this process and read as they are used.
+    """Return the mark and the arrays of a file, which are read as they are used: copy what stays.
 
+    Whoever kept them would lose them, and with them the process, when the file is cut short.
     None where there is no file, or, with the reason in the log, none that can be used.
     """
     try:
@@ -94,7 +96,9 @@ def _checked(mapped: Any, contents: str) -> tuple[Mark, Arrays]:
     header = json.loads(bytes(mapped[:HEADER_BYTES]))
     if header['layout'] != LAYOUT or header['contents'] != contents:
         raise ValueError(f'it holds {header["layout"]}, {header["contents"]}')
-    if len(mapped) != header['size'] or zlib.crc32(mapped[HEADER_BYTES:]) != header['checksum']:
+    checksum = header.pop('checksum')
+    if len(mapped) != header['size'] or checksum != zlib.crc32(
+            json.dumps(header).encode(), zlib.crc32(mapped[HEADER_BYTES:])):
         raise ValueError('it is damaged')
     arrays: Arrays = {}
     for name, kind, shape, at in header['arrays']:

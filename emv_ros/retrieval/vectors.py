@@ -86,7 +86,7 @@ class FlatVectors:
     def load(cls, arrays: dict[str, NDArray[Any]]) -> FlatVectors:
         """Return the vectors that `to_arrays` gave."""
         made = cls(arrays['matrix'].shape[1])
-        made._ids, made._matrix = arrays['ids'], arrays['matrix']
+        made._ids, made._matrix = np.array(arrays['ids']), np.array(arrays['matrix'])
         made._size = len(made._ids)
         return made
 

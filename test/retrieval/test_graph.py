@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 import random
 import time
@@ -15,6 +16,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval import graph as graph_module
+from emv_ros.retrieval.cache_file import HEADER_BYTES
 from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.scope import Scope
 from emv_ros.settings import MemorySettings
@@ -200,6 +202,15 @@ def test_a_record_is_followed_within_milliseconds(store: MemoryStore) -> None:
     assert graph.builds == 1
 
 
+def swapped(data: bytes) -> bytes:
+    """Return a file that takes one column for another, which only its header tells."""
+    header = json.loads(data[:HEADER_BYTES])
+    start, end = (item for item in header['arrays']
+                  if item[0] in ('units.start_ns', 'units.end_ns'))
+    start[3], end[3] = end[3], start[3]
+    return json.dumps(header).encode().ljust(HEADER_BYTES) + data[HEADER_BYTES:]
+
+
 class TestFile:
     """What is kept beside the database is used if it is good, and never believed."""
 
@@ -215,7 +226,7 @@ class TestFile:
     @pytest.mark.parametrize('damage', [
         lambda data: data[:-5], lambda data: b'', lambda data: b'not a file of ours' * 500,
         lambda data: data[:-9] + bytes([data[-9] ^ 255]) + data[-8:], lambda data: data[4096:],
-        lambda data: data.replace(b'graph 1', b'graph 0', 1)])
+        lambda data: data.replace(b'graph 1', b'graph 0', 1), lambda data: swapped(data)])
     def test_a_damaged_one_is_noticed(self, store: MemoryStore, damage: object,
                                       caplog: pytest.LogCaptureFixture) -> None:
         see(store, 'cup', clip=add_clip(store, 0, 9))
@@ -226,6 +237,15 @@ class TestFile:
         assert 'made anew' in caplog.text
         assert edges(again) == {('c1', 'o1'): 1.0}
         assert follow(Graph(store), store).builds == 0
+
+    def test_one_that_is_overwritten_in_use_is_not_read_again(self, store: MemoryStore) -> None:
+        see(store, 'cup', clip=add_clip(store, 0, 9))
+        file = follow(Graph(store), store)._file
+        opened = follow(Graph(store), store)
+        assert opened.builds == 0
+        with file.open('r+b') as stream:
+            stream.write(bytes(file.stat().st_size))
+        assert edges(opened) == {('c1', 'o1'): 1.0}
 
     def test_one_of_another_memory_is_noticed(self, store: MemoryStore, tmp_path: Path,
                                               caplog: pytest.LogCaptureFixture) -> None:
