@@ -8,7 +8,7 @@ nothing is judged here: that two were seen apart, or told apart by a person, sta
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -131,8 +131,10 @@ def _life(store: MemoryStore, session: Session, thing: _Thing, window: Window,
     robots = store.robot_ids(session)
     rows = session.scalars(within(store, session, select(row).where(is_its), row, window)
                            .order_by(row.stamp_ns, row.id))
-    seen: Sequence[Observation] = [
+    seen: list[Observation] = [
         record_of('observation', item, robots[item.robot_id]) for item in rows]
+    if window.before_ns is not None:  # what went on then has no later end yet
+        seen = [replace(item, end_ns=min(item.end_ns, window.before_ns)) for item in seen]
     entity = None if thing.entity_id is None else session.get(schema.EntityRow, thing.entity_id)
     told = others.get(thing.entity_id or 0, ())
     return Life(

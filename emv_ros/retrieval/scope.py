@@ -55,6 +55,11 @@ class Scope:
         return self.robot_ids is None and (
             window.start_ns is None and window.end_ns is None and window.before_ns is None)
 
+    def known_end(self, end_ns: int) -> int:
+        """Return the end of a record as known at the question: what went on has no later one."""
+        before_ns = self.window.before_ns
+        return end_ns if before_ns is None else min(end_ns, before_ns)
+
     def conditions(self, by_id: bool = False) -> list[ColumnElement[bool]]:
         """Return the rule as SQL over the table of documents.
 

@@ -107,7 +107,7 @@ def units_of(session: Session, scope: Scope, robots: Mapping[int, str],
                 key=key, group=group_key(robot_id, kind, text), kind=kind, robot=robots[robot_id],
                 robot_id=robot_id, text=told.text, spans=[], goal=told.goal, thing=told.thing,
                 name=told.name, entity_id=told.entity_id, level=told.level)
-        unit.spans.append(Span(ref_id, start_ns, max(start_ns, told.end_ns)))
+        unit.spans.append(_span(scope, ref_id, start_ns, told.end_ns))
     for unit in units.values():
         unit.spans.sort(key=lambda span: (span.start_ns, span.ref_id))
         unit.total = len(unit.spans)
@@ -124,7 +124,7 @@ def spans_of_thing(session: Session, scope: Scope, unit: Unit,
         is_same = seen.instance == unit.thing.partition(' ')[2]
     else:
         is_same = seen.name == unit.name
-    found = [Span(*item) for part in _parts(documents) for item in session.execute(
+    found = [_span(scope, *item) for part in _parts(documents) for item in session.execute(
         select(row.ref_id, row.start_ns, row.end_ns).join(seen, seen.id == row.ref_id)
         .where(row.id.in_(part), is_same, *scope.conditions(by_id=True)))]
     return sorted(found, key=lambda span: (span.start_ns, span.ref_id))
@@ -133,9 +133,14 @@ def spans_of_thing(session: Session, scope: Scope, unit: Unit,
 def spans_of(session: Session, scope: Scope, documents: Sequence[int]) -> dict[int, Span]:
     """Return the spans of documents in scope by the documents' ids."""
     row = schema.DocumentRow
-    return {key: Span(*span) for part in _parts(documents) for key, *span in session.execute(
+    found = (item for part in _parts(documents) for item in session.execute(
         select(row.id, row.ref_id, row.start_ns, row.end_ns)
-        .where(row.id.in_(part), *scope.conditions(by_id=True)))}
+        .where(row.id.in_(part), *scope.conditions(by_id=True))))
+    return {key: _span(scope, *span) for key, *span in found}
+
+
+def _span(scope: Scope, ref_id: int, start_ns: int, end_ns: int) -> Span:
+    return Span(ref_id, start_ns, max(start_ns, scope.known_end(end_ns)))
 
 
 def _key(kind: str, ref_id: int, robot_id: int, told: _Details, merge: str) -> tuple[Any, ...]:

@@ -106,3 +106,9 @@ def test_a_verdict_tells_two_apart(kitchen: MemoryStore) -> None:
     with kitchen.reading() as session:
         assert namesakes(session, [1, 2]) == {1: [(2, True)], 2: [(1, True)]}
         assert namesakes(session, [1], NOON_NS + 400 * SECOND_NS) == {1: [(2, False)]}
+
+
+def test_an_end_after_the_question_is_not_known(memory: MemoryStore) -> None:
+    see(memory, 0, 'cup', 'a')
+    life, = lives(memory, Window(before_ns=NOON_NS + SECOND_NS))[0]
+    assert [item.end_ns for item in life.observations] == [NOON_NS + SECOND_NS]

@@ -272,6 +272,16 @@ def test_a_moment_alone_finds_a_thing_with_all_its_times(store: MemoryStore) -> 
     assert f'o1 2026-03-01 13:00:00–13:00:04 e{mug} "mug moved" ×20' in shown(found)
 
 
+def test_an_end_after_the_question_is_not_known(store: MemoryStore) -> None:
+    see(store, 'mug', 0, 100, instance='a')  # each of four seconds
+    mug = add_entity(store, 'cup')
+    see(store, 'cup', *range(0, 200, 10), entity_id=mug)
+    before_ns = NOON_NS + 101 * SECOND_NS
+    found = finder(store).find('mug and cup', Window(before_ns=before_ns))
+    ends = {unit.name: unit.spans[-1].end_ns for unit in found.units}
+    assert ends == {'mug': before_ns, 'cup': before_ns}
+
+
 def test_all_that_say_the_same_are_counted_and_come_in_turn(store: MemoryStore) -> None:
     said = say(store, *['hello there'] * 900, robot='r1')
     searching = finder(store)
