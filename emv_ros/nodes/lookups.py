@@ -7,6 +7,7 @@ wrong comes back as STATUS_INVALID_REQUEST with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -43,9 +44,10 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
         except (RecordError, StoreError, NotFoundError, EmvError) as error:
             refused = type(response)()
             refused.message = str(error)
-            refused.status = {RecordError: refused.STATUS_INVALID_REQUEST,
-                              NotFoundError: refused.STATUS_NOT_FOUND}.get(
-                type(error), refused.STATUS_ERROR)
+            refused.status = (
+                refused.STATUS_INVALID_REQUEST if isinstance(error, RecordError)
+                else refused.STATUS_NOT_FOUND if isinstance(error, NotFoundError)
+                else refused.STATUS_ERROR)
             return refused
     return call
 
@@ -74,8 +76,9 @@ class Lookups:
         things: dict[str, list[Unit]] = {}
         for unit in found.units:
             if unit.kind == 'node':
-                response.nodes.append(
-                    self._node(self._store.get('node', unit.spans[0].ref_id), unit.score))
+                with suppress(NotFoundError):  # a consolidation has replaced it since
+                    response.nodes.append(
+                        self._node(self._store.get('node', unit.spans[0].ref_id), unit.score))
                 continue
             first = unit.spans[0]
             response.evidence.append(conversions.evidence_to_ros(EvidenceItem(
@@ -166,8 +169,13 @@ class Lookups:
             return [node for node in named
                     if window.before_ns is None or node.end_ns < window.before_ns]
         is_open = window.start_ns is None and window.end_ns is None
-        return queries.nodes(self._store, window, level=request.level or None,
-                             roots=not request.level and is_open)
+        if request.level or not is_open or window.before_ns is None:
+            return queries.nodes(self._store, window, level=request.level or None,
+                                 roots=not request.level and is_open)
+        # What goes on at the time of the question has no node yet: its parts have none above them.
+        known = queries.nodes(self._store, window)
+        ids = {node.id for node in known}
+        return [node for node in known if node.parent_id not in ids]
 
     def _with_children(self, node: Node, depth: int) -> list[Node]:
         if not depth:
