@@ -80,13 +80,13 @@ class Finder:
         narrow = _narrowed(window, times.window)
         known = set(read)
         pool = POOL * most // 2 + min(len(known), MAX_MORE)
-        units, note = self._candidates(times, narrow, pool, kinds)
+        units, note = self._candidates(times, narrow, pool, kinds, known)
         notes = [note] if note else []
         if narrow != window and not units:
             notes = [f'nothing was found in {_told(times.window, zone)}, so all times were '
                      'searched']
             narrow = window
-            units, note = self._candidates(times, window, pool, kinds)
+            units, note = self._candidates(times, window, pool, kinds, known)
             notes += [note] if note else []
         if times.moments and units:
             notes += _put_first(units, times.moments, zone)
@@ -114,7 +114,7 @@ class Finder:
         return asked_times(text, now, zone)
 
     def _candidates(self, times: AskedTimes, window: Window, pool: int,
-                    kinds: Sequence[str] | None) -> tuple[list[Unit], str]:
+                    kinds: Sequence[str] | None, known: Read) -> tuple[list[Unit], str]:
         """Return scored units, and what there is to say of how they were found."""
         parts = _listed(times.words)
         result = self._searcher.search(times.words, window, pool, kinds)
@@ -124,7 +124,7 @@ class Finder:
             scope = Scope.of(self._store, session, window, kinds)
             gathering = Gathering(self._store, self._searcher, session, scope)
             hits = of_records(session, scope, found)
-            documents = [*gathering.whole(hits), *gathering.at(times.moments)]
+            documents = [*gathering.whole(hits, known), *gathering.at(times.moments)]
             asked = times.window
             if asked and (not found or asked.end_ns - asked.start_ns <= HOUR_NS):
                 documents += gathering.inside()

@@ -6,7 +6,7 @@ so many records at most that a search stays quick in a long life. Nothing is ran
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Collection, Sequence, Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,20 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
+from emv_ros.retrieval.budget import LAST
 from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
 from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import squash
-from emv_ros.retrieval.units import WHOLE, Span, Unit, spans_of, spans_of_thing, units_of
+from emv_ros.retrieval.units import (
+    CHUNK,
+    WHOLE,
+    Span,
+    Unit,
+    spans_of,
+    spans_of_thing,
+    units_of,
+)
 from emv_ros.timeline import HOUR_NS, MAX_NS, Interval
 
 # Records of one text that are read to find its units, and in all. Of observations a few tell which
@@ -79,8 +88,12 @@ class Gathering:
                    row.end_ns <= (window.end_ns or MAX_NS))
             .order_by(node.level.desc(), row.start_ns).limit(AT_MOMENTS)))
 
-    def whole(self, hits: Sequence[Hit]) -> list[int]:
-        """Return the documents of hits, and of all records that say the same, as many as fit."""
+    def whole(self, hits: Sequence[Hit],
+              read: Collection[tuple[str, int]] = ()) -> list[int]:
+        """Return the documents of hits, and of all records that say the same, as many as fit.
+
+        Where not all fit, those of records that were `read` are the first to be left out.
+        """
         row = schema.DocumentRow
         refs: dict[str, list[int]] = {}
         for hit in hits:
@@ -96,19 +109,29 @@ class Gathering:
                 continue
             documents.setdefault(first.id)
             if hit.repeats > 1 and len(documents) < IN_ALL:
-                documents |= dict.fromkeys(self._alike(first, len(documents)))
+                documents |= dict.fromkeys(self._alike(first, len(documents), read))
         return list(documents)
 
-    def _alike(self, first: Any, read: int) -> list[int]:
+    def _alike(self, first: Any, taken: int, read: Collection[tuple[str, int]]) -> list[int]:
         """Return the documents that say what the first says; of very many some, evenly spread."""
         ids = self._same((first.robot_id, first.kind, first.text))
         most = MANY
         if first.kind == 'observation':
-            most = OF_ONE_TEXT if read < MANY // 2 else OF_MANY_TEXTS
+            most = OF_ONE_TEXT if taken < MANY // 2 else OF_MANY_TEXTS
+        if len(ids) > most and (known := self._documents_of(first.kind, read)):
+            ids = [key for key in ids if key not in known] or ids
         if len(ids) <= most:
             return ids
         step = (len(ids) - 1) / (most - 1)
         return [ids[round(at * step)] for at in range(most)]
+
+    def _documents_of(self, kind: str, records: Collection[tuple[str, int]]) -> set[int]:
+        row, found = schema.DocumentRow, set[int]()
+        refs = [ref_id for told, ref_id in records if told == kind]
+        for start in range(0, len(refs), CHUNK):
+            found.update(self._session.scalars(select(row.id).where(
+                row.kind == kind, row.ref_id.in_(refs[start:start + CHUNK]))))
+        return found
 
     def _same(self, said: tuple[int, str, str]) -> list[int]:
         """Return the documents of a robot and kind that say a text, in order of time."""
@@ -128,12 +151,15 @@ class Gathering:
                 continue
             if unit.group not in known:
                 known[unit.group] = self._same((unit.robot_id, unit.kind, unit.text))
-            ids = known[unit.group][:OF_ONE_GROUP]
+            ids = known[unit.group]
             if len(ids) <= OF_MANY_TEXTS:
                 continue
             if unit.entity_id is not None and unit.thing in unit.key:
-                of_entities.append((unit, self._searcher.of_entity(ids, unit.entity_id)))
+                ids = self._searcher.of_entity(ids, unit.entity_id)
+                unit.total = max(unit.total, len(ids))
+                of_entities.append((unit, [*ids[:OF_ONE_GROUP], *ids[-LAST:]]))
             else:
+                ids = ids[:OF_ONE_GROUP]
                 _fill(unit, spans_of_thing(self._session, self._scope, unit, ids), read)
         spans = spans_of(self._session, self._scope, [key for _, ids in of_entities for key in ids])
         for unit, ids in of_entities:

@@ -292,6 +292,21 @@ def test_all_that_say_the_same_are_counted_and_come_in_turn(store: MemoryStore) 
     assert ids(searching.find('hello', read=read)) == [said[21:42] + said[-6:-3]]
 
 
+def test_of_many_things_of_one_name_each_comes_in_turn(store: MemoryStore) -> None:
+    for at in range(60):
+        see(store, 'mug', *range(at * 10, at * 10 + 2), entity_id=add_entity(store, 'mug'))
+    searching = finder(store)
+    read: set[tuple[str, int]] = set()
+    met: list[int | None] = []
+    for _ in range(4):
+        found = searching.find('mug', read=read)
+        assert NO_NEW not in found.note
+        met += [unit.entity_id for unit in found.units]
+        read |= {(unit.kind, span.ref_id) for unit in found.units for span in unit.spans}
+    assert len(met) == len(set(met)) == 60
+    assert NO_NEW in searching.find('mug', read=read).note
+
+
 def test_what_was_nearest_to_a_moment_comes_first(store: MemoryStore) -> None:
     say(store, 'the red mug broke', robot='r1')
     say(store, 'a mug came', start_s=7200, robot='r1')
