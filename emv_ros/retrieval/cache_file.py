@@ -24,7 +24,7 @@ from emv_ros.memory.changes import Mark
 logger = logging.getLogger(__name__)
 
 FOLDER = 'cache'
-LAYOUT = 'emv_ros cache 1'
+LAYOUT = 'emv_ros cache 2'
 ALIGNMENT = 64
 HEADER_BYTES = 4096
 

@@ -8,7 +8,7 @@ did not fit is counted. Nothing is ranked or chosen here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 import re
 
@@ -49,18 +49,29 @@ def excerpts(findings: Findings, zone: tzinfo, tokens: int = 1000, text_chars: i
     if not findings.units:
         return Excerpts('\n'.join(filter(None, ('nothing found', note))), ())
     lines: list[str] = []
+    shown: list[Unit] = []
     room = tokens - (count_tokens(note) + 1 if note else 0)
     for at, unit in enumerate(findings.units):
         line = unit_line(unit, zone, text_chars, several)
         cost = count_tokens(line) + 1
         left = len(findings.units) - at
-        if cost > room - (0 if left == 1 else 4) and lines:
-            lines.append(f'… {left} more')
-            break
+        if cost > room - (0 if left == 1 else 4):
+            if shown:
+                lines.append(f'… {left} more')
+                break
+            unit = _cut(unit, cost / max(room, 1))
+            line = unit_line(unit, zone, text_chars, several)
+            cost = count_tokens(line) + 1
         lines.append(line)
+        shown.append(unit)
         room -= cost
-    shown = tuple(findings.units[:len(lines) - lines[-1].startswith('… ')])
-    return Excerpts('\n'.join(filter(None, (*lines, note))), shown)
+    return Excerpts('\n'.join(filter(None, (*lines, note))), tuple(shown))
+
+
+def _cut(unit: Unit, times: float) -> Unit:
+    """Return the first of a unit's records, with nothing beside them, so many times shorter."""
+    return replace(unit, spans=unit.spans[:max(1, int(len(unit.spans) / times) - 1)], reply='',
+                   also_ns=[], verdicts=[])
 
 
 def unit_line(unit: Unit, zone: tzinfo, text_chars: int = 160, with_robot: bool = False) -> str:

@@ -321,6 +321,15 @@ def test_a_question_of_any_length_is_read_in_time(store: MemoryStore) -> None:
     assert found.times is not None and len(found.times.words) <= 2000
 
 
+@pytest.mark.parametrize('tokens', [1, 30, 60, 150])
+def test_the_best_unit_is_cut_to_the_budget(store: MemoryStore, tokens: int) -> None:
+    say(store, *['hello there'] * 100, robot='r1')
+    told = excerpts(replace(finder(store).find('hello'), note=''), BERLIN, tokens)
+    assert tokens_of(told.text) <= max(tokens, 20)
+    assert len(told.shown[0].spans) == told.text.count('u')
+    assert told.text.startswith('u1 2026-03-01 13:00:00 "hello there" ×100')
+
+
 @pytest.mark.parametrize('tokens', [10, 60, 200, 5000])
 def test_the_budget_of_tokens_holds(store: MemoryStore, tokens: int) -> None:
     say(store, *(f'the mug is number {at}, which is a long thing to say' for at in range(30)),
