@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace, context: Context) -> int:
     if args.data and len(args.data) != len(args.qa):
         raise UsageError(f'{len(args.data)} --data and {len(args.qa)} --qa: each file of '
                          'experience goes with one of questions')
+    if args.keep and len({data.stem for data in args.data}) < len(args.data):
+        raise UsageError('files of one name cannot be kept in one folder')
     from emv_ros.retrieval.embedders import make_embedder
 
     embedder = make_embedder(context.settings.retrieval)
@@ -83,9 +86,16 @@ def _memory(data: Path | None, kept: Path | None, context: Context,
         return
     with tempfile.TemporaryDirectory(prefix='emv_eval_') as made:
         folder = (kept or Path(made)) / data.stem
-        if not folder.exists():
+        if not (folder / 'memory.db').exists():
+            # Made beside its place: one that was broken off is never taken for a whole one.
+            made_in = Path(made) / data.stem if kept is None else kept / f'.{data.stem}.part'
+            shutil.rmtree(made_in, ignore_errors=True)
             with Progress(data.stem) as progress:
-                make_memory(folder, data, context.settings, embedder, progress.update)
+                make_memory(made_in, data, context.settings, embedder, progress.update)
+            try:
+                made_in.replace(folder)
+            except OSError as error:
+                raise UsageError(f'{folder} holds something else: {error}') from error
         with MemoryStore.open(context.settings.memory, folder) as store:
             yield store
 

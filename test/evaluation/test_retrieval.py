@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from emv_ros.cli import main
 from emv_ros.errors import ImportFileError
 from emv_ros.evaluation.proportions import wilson
 from emv_ros.evaluation.questions import AskedQuestion, read_questions
@@ -113,3 +114,28 @@ def test_the_command_makes_a_memory_and_one_table(tmp_path: Path) -> None:
                            text=True, timeout=60, check=False)
     assert short.returncode == 2
     assert '2 --data and 1 --qa' in short.stderr
+
+
+def test_what_is_kept_is_whole_or_refused(tmp_path: Path,
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    data, questions, kept = (tmp_path / name for name in ('day.jsonl', 'day_qa.jsonl', 'kept'))
+    data.write_text(json.dumps({'t': '2026-03-01T12:00:00+00:00', 'type': 'speech',
+                                'speaker': 'Anna', 'text': 'a fork'}), 'utf-8')
+    questions.write_text(json.dumps({'question': 'Who has a fork?', 'evidence': [
+        ['2026-03-01T12:00:00+00:00', '2026-03-01T12:00:00+00:00']]}), 'utf-8')
+    words = ['--set', 'retrieval.embedder=none', 'eval', 'retrieval', '--keep', str(kept), '--json']
+    once = ['--data', str(data), '--qa', str(questions)]
+    (kept / '.day.part').mkdir(parents=True)  # of a run that was broken off
+    (kept / 'day').mkdir()
+    (kept / 'day' / 'notes.txt').write_text('mine')
+    assert main([*words, *once]) == 2
+    assert 'holds something else' in capsys.readouterr().err
+    assert (kept / 'day' / 'notes.txt').read_text() == 'mine'
+    (kept / 'day' / 'notes.txt').unlink()
+    for _ in range(2):  # made, then used
+        assert main([*words, *once]) == 0
+        assert {row['way']: row['covered'] for row in json.loads(
+            capsys.readouterr().out)}['full search'] == 1
+    assert not (kept / '.day.part').exists()
+    assert main([*words, *once, *once]) == 2
+    assert 'of one name' in capsys.readouterr().err
