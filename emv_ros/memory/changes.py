@@ -36,7 +36,7 @@ def since(session: Session, mark: Mark) -> tuple[set[tuple[str, int]], Mark] | N
     """Return the (kind, id) of all that changed after a mark, and the mark up to which that is.
 
     None where it is not known. Kinds are those of vertices ('node', 'clip', 'entity' and the units
-    of retrieval), and 'document' for a document or its vectors.
+    of retrieval), 'document' for a document or its vectors, and 'picture' for the vectors of one.
     """
     row = schema.ChangeRow
     if session.scalar(select(row.token).where(row.id == mark.id)) != mark.token:

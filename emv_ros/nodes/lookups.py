@@ -17,9 +17,9 @@ from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
 from emv_ros.memory import queries
 from emv_ros.memory.lives import Life, lives
 from emv_ros.memory.queries import Page, Window
+from emv_ros.memory.scaling import scaled
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes import conversions
-from emv_ros.nodes.pictures import scaled
 from emv_ros.records import ImageRecord, Node
 from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.search import Searcher
@@ -69,7 +69,7 @@ class Lookups:
         window = conversions.window_from_ros(request)
         now_ns = window.before_ns or (self._now_ns() if self._now_ns else None)
         found = self._finder.find(
-            request.text, window, now_ns=now_ns, limit=request.k or None,
+            request.text, window, now_ns=now_ns, limit=request.k or None, offset=request.offset,
             zone=parse_zone(self._store.zone_of(window.robots)))
         things: dict[str, list[Unit]] = {}
         for unit in found.units:
@@ -86,8 +86,9 @@ class Lookups:
         response.entities = [self._life(units) for units in things.values()]
         if found.units:
             response.method = self._method(response, found.units)
+        response.total, response.is_limited = found.total, found.is_limited
         response.message = found.note
-        _done(response, len(found.units), found.note or 'nothing fits')
+        _done(response, found.total, found.note or 'nothing fits')
 
     def _method(self, response: Any, units: list[Unit]) -> int:
         if not any(unit.similarity is not None for unit in units):

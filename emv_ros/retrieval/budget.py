@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.timeline import HOUR_NS
 
-OF_ONE_KIND = {'observation': 6, 'node': 4}
+OF_ONE_KIND = {'observation': 6, 'node': 4, 'image': 4}
 OF_ONE_THING = 3
 # Of one hour no more than this share of the places, while other hours have something.
 OF_ONE_HOUR = 0.5
@@ -54,6 +54,21 @@ def chosen(units: Sequence[Unit], limit: int) -> list[Unit]:
             taken.append(unit)
             things[unit.thing] += 1
     return taken
+
+
+def page_of(units: Sequence[Unit], limit: int, offset: int = 0) -> list[Unit]:
+    """Return at most `limit` units after the first `offset`, each page chosen of what is left.
+
+    Pages of one limit have no unit in common, and all of them together have all units.
+    """
+    left, shown = list(units), chosen(units, limit)
+    before: list[Unit] = []
+    while shown and len(before) + len(shown) < offset + limit:
+        before += shown
+        taken = {id(unit) for unit in shown}
+        left = [unit for unit in left if id(unit) not in taken]
+        shown = chosen(left, limit)
+    return (before + shown)[offset:offset + limit]
 
 
 def shown_spans(spans: Sequence[Span], is_asked: Callable[[Span], bool],
