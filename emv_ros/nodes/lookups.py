@@ -80,7 +80,8 @@ class Lookups:
             first = unit.spans[0]
             response.evidence.append(conversions.evidence_to_ros(EvidenceItem(
                 id=shown_id(unit.kind, first.ref_id), kind=unit.kind, robot=unit.robot,
-                start_ns=first.start_ns, end_ns=first.end_ns, text=unit.text), unit.score))
+                start_ns=first.start_ns, end_ns=first.end_ns, text=unit.text,
+                image_path=self._path_of(unit.kind, first.ref_id)), unit.score))
             if unit.thing:
                 things.setdefault(unit.thing, []).append(unit)
         response.entities = [self._life(units) for units in things.values()]
@@ -94,6 +95,11 @@ class Lookups:
         if not any(unit.similarity is not None for unit in units):
             return int(response.METHOD_LEXICAL)
         return int(response.METHOD_PAGERANK if self._ranks else response.METHOD_SIMILARITY)
+
+    def _path_of(self, kind: str, ref_id: int) -> str:
+        if kind != 'image':
+            return ''
+        return PictureReader(self._store, None, 0).path_of(kind, self._store.get(kind, ref_id))
 
     def _life(self, units: list[Unit]) -> Any:
         """Return a thing with the observations of its units."""

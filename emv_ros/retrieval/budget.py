@@ -56,19 +56,22 @@ def chosen(units: Sequence[Unit], limit: int) -> list[Unit]:
     return taken
 
 
-def page_of(units: Sequence[Unit], limit: int, offset: int = 0) -> list[Unit]:
-    """Return at most `limit` units after the first `offset`, each page chosen of what is left.
+def page_of(parts: Sequence[Sequence[Unit]], limit: int, offset: int) -> list[Unit]:
+    """Return at most `limit` units after the first `offset`, of parts one after the other.
 
-    Pages of one limit have no unit in common, and all of them together have all units.
+    The first page is what is chosen of the first part, the next what is chosen of the rest, and so
+    on: pages that begin where another ended have no unit in common, and all of them have all units.
     """
-    left, shown = list(units), chosen(units, limit)
-    before: list[Unit] = []
-    while shown and len(before) + len(shown) < offset + limit:
-        before += shown
-        taken = {id(unit) for unit in shown}
-        left = [unit for unit in left if id(unit) not in taken]
-        shown = chosen(left, limit)
-    return (before + shown)[offset:offset + limit]
+    if not offset:
+        return chosen(parts[0], limit) if parts else []
+    ordered: list[Unit] = []
+    for part in parts:
+        left = list(part)
+        while len(ordered) < offset + limit and (page := chosen(left, limit)):
+            ordered += page
+            taken = {id(unit) for unit in page}
+            left = [unit for unit in left if id(unit) not in taken]
+    return ordered[offset:offset + limit]
 
 
 def shown_spans(spans: Sequence[Span], is_asked: Callable[[Span], bool],

@@ -35,6 +35,8 @@ from emv_ros.timeline import HOUR_NS, Interval, format_span
 # Texts to find: in halves of the units that are wanted, and more where some were read before.
 POOL = 3
 MAX_MORE = 32
+# Later pages look at so many times more texts until they are full, and at this many at most.
+DEEPER, MAX_POOL = 4, 400
 # How far from a moment is looked where nothing was found at it.
 REACHES_NS = (0, HOUR_NS, 12 * HOUR_NS)
 MAX_TOLD = 3
@@ -78,7 +80,7 @@ class Finder:
              read: Read = (), spans: int = SPANS, offset: int = 0) -> Findings:
         """Return at most `limit` units (None: as set), each of at most `spans` records.
 
-        The best `offset` units are left out: pages of one limit have no unit in common.
+        The best `offset` units are left out: a page goes on where another of this limit ended.
         Records already `read` are left out, as (kind, id); where nothing else is found, they come
         again and the note says that there is nothing new.
         Words such as 'yesterday' are seen from `now_ns`; without it from the time of the question
@@ -103,7 +105,15 @@ class Finder:
         if units and not fresh:
             notes.insert(0, NO_NEW)
             fresh, known = units, set()
-        total, best = len(fresh), page_of(fresh, most, offset)
+        parts = [fresh]
+        while is_limited and 0 < offset > sum(map(len, parts)) - most and pool < MAX_POOL:
+            pool = min(max(DEEPER * pool, DEEPER), MAX_POOL)
+            units, _, is_limited = self._candidates(times, narrow, pool, kinds)
+            if times.moments:
+                _put_first(units, times.moments, zone)
+            told = {unit.key for part in parts for unit in part}
+            parts.append([unit for unit in _unread(units, known) if unit.key not in told])
+        total, best = sum(map(len, parts)), page_of(parts, most, offset)
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, narrow, kinds)
             Gathering(self._store, self._searcher, session, scope).complete(best, known)
