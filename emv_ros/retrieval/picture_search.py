@@ -176,13 +176,13 @@ def _shown(session: Session, hits: Sequence[PictureHit]) -> dict[int, list[tuple
     node = schema.NodeRow
     for hit in hits:
         if hit.image_id not in found:
-            key = session.scalar(
+            event = session.scalar(
                 select(node.id).where(
                     node.robot_id == hit.robot_id, node.level == EVENT,
                     node.start_ns <= hit.stamp_ns, node.end_ns >= hit.stamp_ns)
                 .order_by(node.start_ns.desc()).limit(1))
-            if key is not None:
-                found[hit.image_id] = [('node', key)]
+            if event is not None:
+                found[hit.image_id] = [('node', event)]
     return found
 
 
@@ -195,4 +195,4 @@ def _events_of(session: Session, images: Sequence[int]) -> Iterator[tuple[int, i
             select(scene.image_id, member.node_id)
             .join(member, and_(member.kind == 'scene', member.ref_id == scene.id))
             .where(scene.image_id.in_(images))):
-        yield from ((image_id, event) for image_id, event in session.execute(query))
+        yield from ((key, event) for key, event in session.execute(query) if key is not None)

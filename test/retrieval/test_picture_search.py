@@ -20,12 +20,13 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord
+from emv_ros.retrieval.embedders import MiniLmEmbedder
 from emv_ros.retrieval.excerpts import unit_line
 from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.picture_search import PictureSearch
 from emv_ros.retrieval.picture_vectors import PictureEmbedder, embed_pictures, make_picture_embedder
 from emv_ros.retrieval.search import Searcher
-from emv_ros.settings import MemorySettings, RetrievalSettings
+from emv_ros.settings import MemorySettings, ModelSettings, RetrievalSettings, Settings
 from emv_ros.timeline import HOUR_NS, SECOND_NS, parse_zone
 
 RED, GREEN, BLUE = (200, 20, 20), (20, 200, 20), (20, 20, 200)
@@ -329,3 +330,58 @@ def test_commands_make_and_show_them(
     assert main([*given, 'search', 'red', '--kind', 'picture']) == 0
     hit, = json.loads(capsys.readouterr().out)['hits']
     assert (hit['id'], hit['kind']) == (f'i{red}', 'image')
+
+
+def test_pictures_are_fused_with_words_and_vectors(
+        store: MemoryStore, settings: RetrievalSettings, minilm: MiniLmEmbedder) -> None:
+    red = take(store, RED, 10)
+    mug, plate = see(store, 'mug', 'plate', start_s=10)
+    said, = say(store, 'something red lies there', start_s=5000)
+    with store.writing() as session:
+        session.add(schema.ObservationImageRow(
+            observation_id=mug, image_id=red, bbox=None, is_crop=False))
+    embed_pictures(store, made(settings), 100)
+    asked = 'Is there something red?'
+    settings = replace(settings, min_similarity=0.5)  # above what a mug has to do with it
+    without = replace(settings, picture_embedder='')
+    before = Searcher(store, without, minilm).search(asked)
+    assert [(hit.kind, hit.ref_id) for hit in before.hits] == [('utterance', said)]
+    result = Searcher(store, settings, minilm).search(asked)
+    assert [(hit.kind, hit.ref_id) for hit in result.hits] == [
+        ('utterance', said), ('observation', mug)]
+    assert [hit.image_id for hit in result.pictures] == [red]
+    found = Finder(store, Searcher(store, settings, minilm)).find(asked)
+    assert [(unit.kind, unit.spans[0].ref_id) for unit in found.units][0] == ('utterance', said)
+    assert {unit.kind for unit in found.units} == {'utterance', 'observation', 'image'}
+    assert plate not in [unit.spans[0].ref_id for unit in found.units if unit.kind == 'observation']
+
+
+def test_a_consolidation_makes_them_and_tells_what_went_wrong(
+        store: MemoryStore, settings: RetrievalSettings, provider: Any) -> None:
+    from emv_ros.agent.models.client import ModelClient
+    from emv_ros.nodes.consolidation_run import Consolidation, Request
+
+    pictures = [take(store, colour, at) for at, colour in enumerate((RED, BLUE, GREEN))]
+    chosen = Settings(retrieval=replace(settings, pictures_a_run=2),
+                      model=ModelSettings(model='none'))
+    consolidation = Consolidation(store, chosen, ModelClient(chosen.model))
+    for made_by_then in (pictures[1:], pictures):
+        outcome = consolidation.run(Request(without_model=True), threading.Event(),
+                                    lambda step: None)
+        assert (outcome.status, outcome.message) == ('ok', '')
+        assert sorted(vectors(store)) == made_by_then
+    take(store, (0, 0, 0), 3)
+    outcome = consolidation.run(Request(without_model=True), threading.Event(), lambda step: None)
+    assert outcome.status == 'ok'
+    assert 'pictures get no vectors' in outcome.message
+
+
+def test_a_picture_is_evidence_for_an_answer(
+        store: MemoryStore, settings: RetrievalSettings) -> None:
+    from emv_ros.agent.console.rows import ROWS
+
+    red = take(store, RED, 0)
+    embed_pictures(store, made(settings), 100)
+    unit, = Finder(store, Searcher(store, settings)).find('red').units
+    row = ROWS[unit.kind](store.get(unit.kind, unit.spans[0].ref_id), parse_zone('UTC'))
+    assert (row['id'], row['kind']) == (f'i{red}', 'image')
