@@ -31,8 +31,7 @@ from emv_ros.retrieval.units import Span, Unit, units_of
 from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.timeline import HOUR_NS, Interval, format_span
 
-# Texts to find: in halves of the units that are wanted, and more where some were read before.
-POOL = 3
+# Texts to find beyond the units that are wanted, where some were read before.
 MAX_MORE = 32
 # How far from a moment is looked where nothing was found at it.
 REACHES_NS = (0, HOUR_NS, 12 * HOUR_NS)
@@ -78,7 +77,7 @@ class Finder:
         times = self._times(text, window, now_ns, zone)
         narrow = _narrowed(window, times.window)
         known = set(read)
-        pool = POOL * most // 2 + min(len(known), MAX_MORE)
+        pool = most + min(len(known), MAX_MORE)
         units, note = self._candidates(times, narrow, pool, kinds)
         notes = [note] if note else []
         if narrow != window and not units:
@@ -118,7 +117,7 @@ class Finder:
         parts = _listed(times.words)
         result = self._searcher.search(times.words, window, pool, kinds)
         found = [*result.hits, *(hit for part in parts for hit in self._searcher.search(
-            part, window, max(1, pool // 3), kinds).hits)]
+            part, window, max(1, pool // 2), kinds).hits)]
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, window, kinds)
             gathering = Gathering(self._store, self._searcher, session, scope)
