@@ -58,6 +58,14 @@ def clock_of(said: str) -> tuple[timedelta, timedelta] | None:
     return start, start + timedelta(seconds=60 if match[3] is None else 1)
 
 
+def is_clock(said: str) -> bool:
+    """Whether the words name a time or a part of a day."""
+    try:
+        return clock_of(said) is not None
+    except ValueError:
+        return False
+
+
 def days_of(said: str, today: date) -> Days | None:
     """Return the days [first, last) that the words name; None where they name none.
 
@@ -69,6 +77,15 @@ def days_of(said: str, today: date) -> Days | None:
         if match := pattern.match(said):
             return find(match, today)
     return None
+
+
+def is_no_day(said: str, today: date) -> bool:
+    """Whether the words name a day that no calendar has: '30 february'."""
+    try:
+        days_of(said, today)
+    except ValueError:
+        return True
+    return False
 
 
 def back(moment: datetime, count: int, unit: str) -> datetime:
@@ -106,6 +123,42 @@ def _stretch(match: re.Match[str], today: date) -> Days:
         first = today.replace(day=1)
         return _month_from((first - DAY).replace(day=1) if is_last else first)
     return date(today.year - is_last, 1, 1), date(today.year + 1 - is_last, 1, 1)
+
+
+def _before_last(match: re.Match[str], today: date) -> Days:
+    """Return the days of 'the week before last'."""
+    first, _ = _last(match[1], today)
+    return _last(match[1], first)
+
+
+def _last(unit: str, today: date) -> Days:
+    return days_of(f'last {unit}', today) or _one(today)
+
+
+def _weekend(match: re.Match[str], today: date) -> Days:
+    """Return Saturday and Sunday: of this week, the last that is over, or that has begun."""
+    saturday = today + (5 - today.weekday()) * DAY
+    if match[1] != 'this' and (saturday > today or match[1] == 'last'):
+        saturday -= 7 * DAY
+    return saturday, saturday + 2 * DAY
+
+
+def _edge_day(match: re.Match[str], today: date) -> Days | None:
+    """Return the day of 'the last day of February', 'the first day of last month'."""
+    said = match[2] if match[2] not in ('week', 'month', 'year') else f'this {match[2]}'
+    days = days_of(said, today)
+    if days is None or days[1] - days[0] == DAY:
+        return None
+    return _one(days[0] if match[1] == 'first' else days[1] - DAY)
+
+
+def _nth_of(match: re.Match[str], today: date) -> Days:
+    """Return the day of 'the 31st of last month'."""
+    first, after = days_of(f'{match[2]} month', today) or _one(today)
+    day = first + (int(match[1]) - 1) * DAY
+    if not first <= day < after:
+        raise ValueError('there is no such day')
+    return _one(day)
 
 
 def _weekday(match: re.Match[str], today: date) -> Days:
@@ -155,12 +208,16 @@ def _day(year: str, month: str, day: str) -> Days:
     return _one(date(int(year), int(month), int(day)))
 
 
-_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days]], ...] = (
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...] = (
     (compiled(r'(\d{4})[-/](\d{1,2})[-/](\d{1,2})'), lambda m, _: _day(m[1], m[2], m[3])),
     (compiled(r'(\d{1,2})\.(\d{1,2})\.(\d{4})'), lambda m, _: _day(m[3], m[2], m[1])),
     (compiled(r'(\d{4})-(\d{2})'), lambda m, _: _month_from(date(int(m[1]), int(m[2]), 1))),
     (compiled(_YEAR), lambda m, _: (date(int(m[1]), 1, 1), date(int(m[1]) + 1, 1, 1))),
     (compiled(r'(this|last) (week|month|year)'), _stretch),
+    (compiled(r'(week|month|year) before last'), _before_last),
+    (compiled(r'(?:(this|last) )?weekend'), _weekend),
+    (compiled(r'(first|last) day (.+)'), _edge_day),
+    (compiled(rf'{_NTH} (this|last) month'), _nth_of),
     (compiled(rf'(last )?{_WEEKDAY}'), _weekday),
     (compiled(rf'(last )?{_MONTH}(?: {_YEAR})?'), _month),
     (compiled(rf'{_NTH} {_MONTH}(?: {_YEAR})?'), lambda m, d: _day_of_month(m[1], m[2], m[3], d)),

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib import import_module
 import logging
 import os
-from pathlib import Path
 import sys
 import traceback
-from typing import Any
 
 from emv_ros import __version__
 from emv_ros.commands.context import Context, UsageError, settings_of
+from emv_ros.commands.parsing import add_common, add_verbs
 from emv_ros.errors import EmvError, SettingsError, TimeExpressionError
 
 # verb: its module in emv_ros.commands, and what it does.
@@ -36,27 +34,11 @@ VERBS = {
     'stats': ('stats', 'say what the memory holds'),
     'eval': ('evaluating', 'measure the memory on sets of questions'),
     'doctor': ('doctor', 'check the installation and the memory'),
+    'bench': ('bench', 'measure what this memory costs, on a life that is made up'),
     'model': ('model', 'fetch the weights of the built-in language model, or tell where they are'),
 }
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
-
-
-class VerbParser(argparse.ArgumentParser):
-    """The parser of one verb: it gets its arguments from the verb's module when first used."""
-
-    def __init__(self, *, module: str = '', **options: Any) -> None:
-        super().__init__(**options, allow_abbrev=False)
-        self._module = module
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, with the verb's own arguments."""
-        if self._module:
-            verb = import_module(f'emv_ros.commands.{self._module}')
-            self._module = ''
-            verb.add_arguments(self)
-            self.set_defaults(run=verb.run)
-        return super().parse_known_args(args, namespace)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -65,32 +47,9 @@ def make_parser() -> argparse.ArgumentParser:
         prog='emv', allow_abbrev=False, description='Episodic memory for robots.',
         epilog='`emv VERB --help` tells the arguments of a verb.')
     parser.add_argument('--version', action='version', version=f'emv {__version__}')
-    _add_common(parser, is_first=True)
-    verbs = parser.add_subparsers(
-        dest='verb', metavar='VERB', required=True, parser_class=VerbParser)
-    for name, (module, told) in VERBS.items():
-        verb = verbs.add_parser(
-            name, module=module, help=told, description=f'{told[0].upper()}{told[1:]}.')
-        _add_common(verb, is_first=False)
+    add_common(parser, is_first=True)
+    add_verbs(parser, VERBS, 'verb')
     return parser
-
-
-def _add_common(parser: argparse.ArgumentParser, is_first: bool) -> None:
-    """Add the options that stand before or after the verb; what stands after wins."""
-    absent = None if is_first else argparse.SUPPRESS
-    options = parser.add_argument_group('common options')
-    options.add_argument('--memory', metavar='FOLDER', default=absent,
-                         help="the memory's folder (default: $EMV_MEMORY, else ~/.emv)")
-    options.add_argument('--robot', metavar='NAME', default=absent, help='the robot that is meant')
-    options.add_argument('--config', metavar='FILE', type=Path, default=absent,
-                         help='settings as YAML, like config/emv.yaml')
-    options.add_argument('--set', metavar='NAME=VALUE', action='append', default=absent,
-                         dest='set_before' if is_first else 'set_after',
-                         help='change one setting, as in agent.max_rounds=3')
-    options.add_argument('--json', action='store_true', default=absent or False,
-                         help='write JSON, for programs')
-    options.add_argument('-v', '--verbose', action='store_true', default=absent or False,
-                         help='tell more, with tracebacks of errors')
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -75,7 +75,19 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelReplyError(ModelError):
-    """A model replied with something that cannot be used; the message says what was wrong."""
+    """A model replied with something that cannot be used; the message says what was wrong.
+
+    The tokens are what the call cost all the same.
+    """
+
+    def __init__(self, message: str, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
+        super().__init__(message)
+        self.prompt_tokens = prompt_tokens
+        self.completion_tokens = completion_tokens
+
+
+class ModelPromptTooLongError(ModelError):
+    """A prompt is longer than the model takes: a shorter one may pass, the same never will."""
 
 
 class ConsoleError(EmvError):

@@ -64,13 +64,22 @@ class TreeSettings:
     """How events, goals and summaries are made."""
 
     period_s: float = setting(60.0, 'time between consolidations, s', 0.1)
-    event_gap_s: float = setting(60.0, 'a pause longer than this ends an event, s', 0.0)
-    goal_gap_s: float = setting(900.0, 'a pause longer than this ends an episode, s', 0.0)
+    event_gap_s: float = setting(
+        60.0, 'a pause longer than this ends an event, s', 0.0, 86_400.0)
+    goal_gap_s: float = setting(
+        900.0, 'a pause longer than this ends an episode, s', 0.0, 86_400.0)
     group_size: int = setting(12, 'nodes that one summary prompt may list', 2, 200)
     fan_out: int = setting(8, 'children that a summary should have at most', 2, 100)
     max_summary_chars: int = setting(600, 'longest text of a node', 50, 10_000)
+    prompt_tokens: int = setting(
+        3000, 'tokens of a prompt for a summary at most, by an estimate that errs upwards', 1500)
     attempts: int = setting(3, 'tries for a valid grouping before the plain summary', 1, 10)
     call_budget: int = setting(40, 'model calls that one consolidation may make', 0)
+    hourly_calls: int = setting(0, 'model calls for summaries in an hour; 0: no limit', 0)
+    hourly_tokens: int = setting(
+        1_000_000, 'tokens both ways for summaries in an hour; 0: no limit', 0)
+    hourly_cost: float = setting(
+        0.5, 'US dollars for summaries in an hour, where the price is known; 0: no limit', 0.0)
     use_model: bool = setting(True, 'summaries by the model; False: by calendar and template')
     model_groups: bool = setting(
         False, 'episodes are grouped by the model, too, which takes a strong one; False: by pauses')

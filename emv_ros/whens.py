@@ -47,6 +47,8 @@ _SHORT_RANGE = re.compile(r'(?<=\d)[–-](?=\d{1,2}:\d{2})')
 _REWRITES = (
     (re.compile(r'\bhalf an hour\b'), '30 minutes'),
     (re.compile(r'\b(?:a )?couple of\b'), 'couple'),
+    (re.compile(r'\b(?:a )?fortnight\b'), '2 weeks'),
+    (re.compile(r'\b([ap])\.\s?m\b\.?'), r'\1m'),
     (re.compile(r'\btonight\b'), 'today night'),
     (re.compile(r'\bthis (?=morning|afternoon|evening|night)'), 'today '),
     (re.compile(r'\blast (?=evening)'), 'yesterday '),
@@ -143,13 +145,15 @@ def _of_phrase(said: str, now: _Now) -> _Span | None:
 
 def _of_iso(said: str, now: _Now) -> _Span | None:
     match = _ISO.match(said)
-    if match is None or match[3] == '24':
+    if match is None:
         return None
     day, letter, hour, minute, second, fraction, offset = match.groups()
     if letter == ' ' and second is None and (offset or '').startswith('-'):
         return None  # '2024-06-27 10:00-11:00' is a range
+    is_end = hour == '24' and not int(minute) and not int(second or 0)
     start = datetime.combine(
-        date.fromisoformat(day), time(int(hour), int(minute), int(second or 0)))
+        date.fromisoformat(day), time(0 if is_end else int(hour), int(minute), int(second or 0)))
+    start += DAY if is_end else timedelta()
     width = MINUTE_NS if second is None else SECOND_NS
     more = 0
     if fraction:
@@ -232,7 +236,9 @@ def _of_range(first: str, last: str, now: _Now) -> _Span | None:
     if hours is None:
         end = _of_phrase(last, now)
         if end and (early := clock_of(first)):
-            begin = _of_hours(_midnight(end, now), early, now)
+            same_day = _of_hours(_midnight(end, now), early, now)
+            if same_day.interval.start_ns <= end.interval.start_ns:  # else the latest before it
+                begin = same_day
     else:
         midnight = _midnight(begin, now)
         is_next = midnight + hours[0] <= _local(begin.interval.start_ns, now)

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / 'emv_ros'
 
 # What stands at the bottom of everything; each may import those before it.
-BASE = ('errors', 'records', 'timeline', 'settings', 'calendars', 'whens')
+BASE = ('errors', 'records', 'timeline', 'settings', 'calendars', 'whens',
+        'json_replies')
 MIDDLE = ('ingest', 'perception', 'tree', 'biography', 'retrieval')
 # What an area may import beside the base and itself.
 ARROWS: dict[str, tuple[str, ...]] = {
@@ -22,8 +23,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
 TOP = ('nodes', 'commands', 'cli', 'web', 'evaluation')
 ROS = ('rclpy', 'msg', 'srv', 'action')
 # What takes long to import is imported by what needs it, when it does.
-HEAVY = ('cv2', 'faiss', 'litellm', 'onnxruntime', 'pydantic_monty', 'rclpy', 'rosbags', 'scipy',
-         'tokenizers', 'torch', 'ultralytics', 'xllamacpp')
+HEAVY = ('cv2', 'faiss', 'lemminflect', 'litellm', 'matplotlib', 'onnxruntime', 'pydantic_monty',
+         'rclpy', 'rosbags', 'scipy', 'tokenizers', 'torch', 'ultralytics', 'xllamacpp')
 
 WALL_CLOCKS = {'time.time', 'time.time_ns', 'datetime.now', 'datetime.utcnow', 'datetime.today',
                'date.today', 'datetime.datetime.now', 'datetime.date.today'}
@@ -32,7 +33,10 @@ CLOCK_READERS = {
     'agent/agent.py': 'when a question was asked, for the log of questions',
     'agent/models/client.py': 'when a model was called, for the account of calls',
     'commands/context.py': "the person's now, for words like 'yesterday'",
-    'tree/lease.py': 'when a lease of another process runs out'}
+    'tree/budget.py': 'which calls of a model lie in the last hour, as the account of calls has it',
+    'tree/journal.py': 'when a reply was paid for, so that none is kept for long',
+    'tree/lease.py': 'when a lease of another process runs out',
+    'tree/run_log.py': 'when a consolidation began, for the log of consolidations'}
 
 
 def area_of(file: Path) -> str:

@@ -38,6 +38,8 @@ def test_no_setting_holds_a_key() -> None:
     ('agent.time_limit_s', float('nan'), 'finite'),
     ('ingest.joint_period_s', float('inf'), 'finite'),
     ('ingest.joint_period_s', -0.1, 'must lie in 0'),
+    ('tree.goal_gap_s', 1e300, 'must lie in 0'),
+    ('tree.event_gap_s', 1e10, 'must lie in 0'),
     ('tree.use_model', 1, 'must be of type bool'),
     ('memory.robot', 7, 'must be of type str')])
 def test_what_is_refused_is_named(name: str, value: object, reason: str) -> None:

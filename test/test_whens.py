@@ -48,6 +48,15 @@ def summer(first: str, last: str) -> Interval:
     ('noon', '06-27 12:00:00', '06-27 12:01:00'),
     ('14:00:05', '06-27 14:00:05', '06-27 14:00:06'),
     ('yesterday 24:00', '06-27 00:00:00', '06-27 00:01:00'),
+    ('2024-06-26 24:00', '06-27 00:00:00', '06-27 00:01:00'),
+    ('2024-06-26T24:00', '06-27 00:00:00', '06-27 00:01:00'),
+    ('2024-06-26T24:00:00+02:00', '06-27 00:00:00', '06-27 00:00:01'),
+    ('2 p.m.', '06-27 14:00:00', '06-27 14:01:00'),
+    ('at 2 p.m. on June 26', '06-26 14:00:00', '06-26 14:01:00'),
+    ('11:30 a.m. yesterday', '06-26 11:30:00', '06-26 11:31:00'),
+    ('12:30 am', '06-27 00:30:00', '06-27 00:31:00'),
+    ('12:30 pm', '06-27 12:30:00', '06-27 12:31:00'),
+    ('midnight', '06-27 00:00:00', '06-27 00:01:00'),
     # days
     ('today', '06-27 00:00:00', '06-28 00:00:00'),
     ('Yesterday.', '06-26 00:00:00', '06-27 00:00:00'),
@@ -75,7 +84,18 @@ def summer(first: str, last: str) -> Interval:
     ('last month', '05-01 00:00:00', '06-01 00:00:00'),
     ('June', '06-01 00:00:00', '07-01 00:00:00'),
     ('June 2024', '06-01 00:00:00', '07-01 00:00:00'),
+    ('the week before last', '06-10 00:00:00', '06-17 00:00:00'),
+    ('the month before last', '04-01 00:00:00', '05-01 00:00:00'),
+    ('last weekend', '06-22 00:00:00', '06-24 00:00:00'),
+    ('this weekend', '06-29 00:00:00', '07-01 00:00:00'),
+    ('the last day of last month', '05-31 00:00:00', '06-01 00:00:00'),
+    ('the first day of this month', '06-01 00:00:00', '06-02 00:00:00'),
+    ('the last day of the month', '06-30 00:00:00', '07-01 00:00:00'),
+    ('the last day of last week', '06-23 00:00:00', '06-24 00:00:00'),
+    ('the first day of June', '06-01 00:00:00', '06-02 00:00:00'),
+    ('the 31st of last month', '05-31 00:00:00', '06-01 00:00:00'),
     # back from now
+    ('a fortnight ago', '06-13 00:00:00', '06-14 00:00:00'),
     ('now', '06-27 15:20:37', '06-27 15:20:37'),
     ('2 hours ago', '06-27 13:20:37', '06-27 13:21:37'),
     ('half an hour ago', '06-27 14:50:37', '06-27 14:51:37'),
@@ -87,6 +107,8 @@ def summer(first: str, last: str) -> Interval:
     ('last three days', '06-24 15:20:37', '06-27 15:20:37'),
     ('earlier today', '06-27 00:00:00', '06-27 15:20:37'),
     ('since yesterday', '06-26 00:00:00', '06-27 15:20:37'),
+    ('since 14:00', '06-27 14:00:00', '06-27 15:20:37'),
+    ('since 16:00', '06-26 16:00:00', '06-27 15:20:37'),  # of yesterday: the latest begun
     # ranges
     ('between 10:00 and 11:00', '06-27 10:00:00', '06-27 11:00:00'),
     ('2024-06-26 10:10-10:20', '06-26 10:10:00', '06-26 10:20:00'),
@@ -114,6 +136,17 @@ def test_the_span_that_words_mean(text, first, last):
     ('31 January', '2024-01-30', '2023-01-31'),
     ('12 months ago', '2024-01-31', '2023-01-31'),
     ('25 months ago', '2024-01-31', '2021-12-31'),
+    ('the last day of February', '2024-06-01', '2024-02-29'),
+    ('the last day of February 2023', '2024-06-01', '2023-02-28'),
+    ('the last day of last month', '2024-03-31', '2024-02-29'),
+    ('the last day of last month', '2024-01-01', '2023-12-31'),
+    ('the last day of last year', '2024-06-01', '2023-12-31'),
+    ('the first day of last year', '2024-02-29', '2023-01-01'),
+    ('the 29th of last month', '2024-03-31', '2024-02-29'),
+    ('the 30th of last month', '2024-03-31', None),
+    ('the 0th of last month', '2024-03-31', None),
+    ('30 February', '2024-03-31', None),
+    ('the last day of last February 30', '2024-03-31', None),
 ])
 def test_the_ends_of_months_and_years(text, now, day):
     now_ns = stamp(f'{now}T12:00:00Z')
@@ -199,8 +232,11 @@ def test_how_far_until_reaches(text, until):
     '2024-02-30', '2023-02-29', '06/27/2024', '2024-13-01', '0000-01-01', '1969-12-31',
     '9999-01-01', '99999 years ago', '999999 days ago', '1000000000 days ago', 'last week 14:00',
     'yesterday to the day before yesterday', '2024-06-27T13:03:61', 'yesterday yesterday',
-    '2024-06-27 13:03 +99:00', '-1 days ago', '1.5 hours ago', '\u0663 days ago', 'x' * 5000,
-    'to ' * 40, 'last tuesday last tuesday', '14:00 14:00', '\x00'])
+    '2024-06-27 13:03 +99:00', '-1 days ago', '2024-06-26T24:01', '2024-06-26 24:00:01',
+    'last day of yesterday', 'last day of the first day of June', '13 p.m.',
+    'the first day of 30 February', 'weekend before last weekend',
+    '1.5 hours ago', '\u0663 days ago', 'x' * 5000, 'to ' * 40,
+    'last tuesday last tuesday', '14:00 14:00', '\x00'])
 def test_what_is_no_time_is_refused_by_its_text(text):
     with pytest.raises(TimeExpressionError) as caught:
         parse_when(text, stamp(THURSDAY), BERLIN)
@@ -213,7 +249,8 @@ def test_other_things_are_refused(thing):
         parse_when(thing, 0, UTC)
 
 
-WORDS = ('last', 'this', 'week', 'month', 'monday', 'june', '31', '29', 'february', '26th', '14:00',
+WORDS = ('last', 'this', 'first', 'day', 'before', 'weekend', 'p.m.', 'fortnight', 'week',
+         'month', 'monday', 'june', '31', '29', 'february', '26th', '14:00',
          '2', 'days', 'hours', 'ago', 'to', 'between', 'and', 'morning', '8', 'pm', '2024', 'year',
          'yesterday', '-', 'a', 'couple', 'of', 'now', '2024-10-27', '02:30', '24:00', 'noon')
 

@@ -1,14 +1,19 @@
-"""The times that a question names, worked out: a small model copies them better."""
+"""The times that a question names, worked out: a small model copies them better.
+
+A day that does not exist (30 February) is told as such: its month, or its number in another one,
+is not what was asked.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta, tzinfo
+from datetime import date, timedelta, tzinfo
 import re
 
 from emv_ros.agent.console.windows import Clock
+from emv_ros.calendars import is_clock, is_no_day
 from emv_ros.errors import TimeExpressionError
-from emv_ros.timeline import MINUTE_NS, SECOND_NS, Interval, to_datetime
+from emv_ros.timeline import MINUTE_NS, SECOND_NS, Interval, local_date, to_datetime
 
 MAX_WORDS = 9
 # Words that say how a time is meant, and are no part of it.
@@ -19,14 +24,19 @@ _TELLING = re.compile(
     r'\d|\b(?:today|yesterday|tonight|ago|last|this|morning|noon|afternoon|evening|night|midnight|'
     r'week|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|'
     r'june|july|august|september|october|november|december)\b', re.IGNORECASE)
+# 'the 32nd' may count anything.
+_NTH_ALONE = re.compile(r'^\d+(?:st|nd|rd|th)$')
 
 
 @dataclass(frozen=True, slots=True)
 class AskedTime:
-    """Words of a question, the span they mean, and the span as `when=` takes it."""
+    """Words of a question, the span they mean, and the span as `when=` takes it.
+
+    A day that does not exist has no span and ''.
+    """
 
     words: str
-    span: Interval
+    span: Interval | None
     when: str
 
 
@@ -45,17 +55,38 @@ def asked_times(question: str, clock: Clock) -> list[AskedTime]:
             if span is not None:
                 taken |= places
                 found[start] = AskedTime(phrase, span, written(span, clock.zone))
+            elif _is_on_no_day(_bare(phrase).lower(), local_date(clock.now_ns, clock.zone)):
+                taken |= places
+                found[start] = AskedTime(phrase, None, '')
     return [found[start] for start in sorted(found)]
 
 
+def _is_on_no_day(said: str, today: date) -> bool:
+    """Whether the words are a day that does not exist, alone or with a time of day."""
+    words = said.split()
+    for middle in range(len(words)):
+        first, last = ' '.join(words[:middle]), ' '.join(words[middle:])
+        for clock, day in ((first, last), (last, first)):
+            if (not clock or is_clock(clock)) and not _NTH_ALONE.match(day) \
+                    and is_no_day(day, today):
+                return True
+    return False
+
+
+def _bare(phrase: str) -> str:
+    return ' '.join(_LOOSE.sub(' ', phrase).split()).strip(".'")
+
+
 def _span(phrase: str, clock: Clock) -> Interval | None:
-    bare = ' '.join(_LOOSE.sub(' ', phrase).split()).strip(".'")
+    bare = _bare(phrase)
     if not bare or bare.isdigit() or bare.lower() in ('last', 'this', 'may'):
         return None
-    try:
-        return clock.interval_of(bare)
-    except TimeExpressionError:
-        return None
+    for said in (phrase, bare):  # 'since Monday' and 'the week before last' need all their words
+        try:
+            return clock.interval_of(said)
+        except TimeExpressionError:
+            continue
+    return None
 
 
 def written(span: Interval, zone: tzinfo) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from emv_ros.agent.answers import Answer, QueryStatus
+from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
 from emv_ros.agent.asked import asks_whether_done, things_in
+from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.recorded import RecordedWords
@@ -14,7 +15,7 @@ from emv_ros.agent.retrieved import in_words, without_echo
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
-from emv_ros.timeline import local_date
+from emv_ros.timeline import Interval, days_between, local_date
 
 # A hit this near to the question speaks against "not recorded"; below, it is about something else.
 NEAR = 0.55
@@ -33,8 +34,11 @@ class Endings:
     words: RecordedWords
 
     def absent(self, reason: str) -> Answer:
-        """Say that nothing is recorded; asked whether it was done, that is a no within memory."""
-        days = self.library.tree.covered_days()
+        """Say that nothing is recorded; asked whether it was done, that is a no within memory.
+
+        Of a day on which nothing at all is recorded, memory knows no no.
+        """
+        days = self._covered_days()
         if not asks_whether_done(self.question) or not days:
             return Answer(status=QueryStatus.NOT_RECORDED, message=reason)
         dates = sorted({str(local_date(item.start_ns, self.library.zone)) for item in days})
@@ -43,6 +47,17 @@ class Endings:
             status=QueryStatus.ANSWERED, message=reason, evidence=days,
             answer='No, nothing about that is recorded on the days that memory covers '
                    f'({covered}).')
+
+    def _covered_days(self) -> tuple[EvidenceItem, ...]:
+        """Return the days with records; of a question that names times, those of them."""
+        days, zone = self.library.tree.covered_days(), self.library.zone
+        times = asked_times(self.question, self.library.clock)
+        if not times:
+            return days
+        asked = {day for time in times if time.span is not None
+                 for day in days_between(time.span, zone)}
+        return tuple(item for item in days if asked.intersection(
+            days_between(Interval(item.start_ns, item.end_ns), zone)))
 
     def best(self, status: QueryStatus, why: str) -> Answer:
         """Return what resembles the question most, under a status that says how it came to it."""

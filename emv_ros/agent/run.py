@@ -156,7 +156,9 @@ class QuestionRun:
                 deadline_s=max(0.1, self._limits.time_left_s()), cancel=self._limits.cancel,
                 fixed_messages=len(fixed_messages()),
                 temperature=VARIED if self._repeats else 0.0)
-        except ModelReplyError:
+        except ModelReplyError as error:
+            self.prompt_tokens += error.prompt_tokens
+            self.completion_tokens += error.completion_tokens
             return ''
         except ModelError as error:
             step['output'] = str(error)

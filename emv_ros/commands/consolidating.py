@@ -82,8 +82,11 @@ def _write(report: ConsolidationReport, vectors: int) -> None:
     write(f'{amount(report.events)} events, {amount(report.goals)} goals and '
           f'{amount(report.summaries)} summaries made or changed in {report.duration_s:.1f} s')
     if report.model_calls:
+        cost = f', ${report.cost:.4f}' if report.cost else ''
         write(f'{amount(report.model_calls)} model calls, {amount(report.prompt_tokens)} + '
-              f'{amount(report.completion_tokens)} tokens; {amount(report.fallbacks)} summaries '
-              'without the model after all')
+              f'{amount(report.completion_tokens)} tokens{cost}; {amount(report.fallbacks)} '
+              'summaries without the model after all')
+    if report.stopped:
+        write(f'some texts are templates for now: {report.stopped}')
     if vectors:
         write(f'{amount(vectors)} texts got their vectors')

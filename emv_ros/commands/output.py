@@ -40,13 +40,14 @@ def plain(text: Any) -> str:
 
 def write_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write rows in columns; on a terminal the last column is cut to its width."""
-    cells = [[plain(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    from emv_ros.tree.cells import cells, clipped, padded
+
+    table = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(cells, column)) for column in zip(headings, *table, strict=True)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for row in (headings, *cells):
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        line = '  '.join(padded).rstrip()
-        write(line if room is None or len(line) <= room else f'{line[:room - 1]}…')
+    for row in (headings, *table):
+        line = '  '.join(map(padded, row, widths)).rstrip()
+        write(line if room is None else clipped(line, room))
 
 
 def write_fields(fields: Mapping[str, Any], indent: str = '') -> None:

@@ -37,20 +37,24 @@ def add_records(session: Session, records: Iterable[Record], place: Placing) -> 
     ids: list[int] = []
     waiting: dict[str, list[tuple[int, Record, dict[str, Any]]]] = {}
     folding = Folding(session)
-    runs: list[tuple[int, schema.SkillEventRow]] = []
+    reports: list[tuple[int, int, int, SkillReport]] = []
     for position, record in enumerate(records):
         ids.append(0)
         check(record)
         robot_id, session_id = place(session, record)
         if isinstance(record, SkillReport):
-            runs.append((position, folding.fold(robot_id, session_id, record)))
+            reports.append((position, robot_id, session_id, record))
             continue
         values = values_of(record, robot_id)
         values['session_id'] = session_id
         waiting.setdefault(KIND_OF[type(record)], []).append((position, record, values))
     for kind in sorted(waiting, key=ORDER.__getitem__):
         _insert(session, kind, waiting[kind], ids)
-    if runs:
+    if reports:
+        # In order of time, whatever order they came in: then no end is met before its start.
+        runs = [(position, folding.fold(robot_id, session_id, report))
+                for position, robot_id, session_id, report in sorted(
+                    reports, key=lambda item: item[3].stamp_ns)]
         rows = list(folding.touched.values())
         new = [row for row in rows if inspect(row).pending]
         known = [row for row in rows if not inspect(row).pending]

@@ -56,6 +56,7 @@ def recorded(table: str, *others: Any) -> tuple[Any, ...]:
     """Return the indices that every recorded table has: by time, and of what is pending."""
     return (
         Index(f'ix_{table}_robot_stamp', 'robot_id', 'stamp_ns'),
-        Index(f'ix_{table}_pending', 'robot_id', 'stamp_ns', sqlite_where=sa.text('pending'),
+        # SQLite takes a partial index only for a query that says the same, which is `pending = 1`.
+        Index(f'ix_{table}_pending', 'robot_id', 'stamp_ns', sqlite_where=sa.text('pending = 1'),
               postgresql_where=sa.text('pending')),
         *others, COUNTED)

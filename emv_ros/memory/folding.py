@@ -175,7 +175,8 @@ def _continues(row: SkillEventRow, report: SkillReport) -> bool:
     first, last = Status(row.transitions[0][0]), Status(row.status)
     silence = report.stamp_ns - row.last_report_ns
     if report.source_id:  # a source that counts its runs may begin anew
-        return not last.is_final or report.status.is_final or silence <= REPEAT_GAP_NS
+        is_anew = ORDER[report.status] < ORDER[last]
+        return silence <= REPEAT_GAP_NS or not is_anew
     if last.is_final:
         is_repeat = not first.is_final and silence <= REPEAT_GAP_NS
         return report.status == last and (is_repeat or silence == 0)

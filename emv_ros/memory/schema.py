@@ -95,6 +95,7 @@ class SkillEventRow(Recorded, Base):
     __table_args__ = recorded(
         'skill_event', Index('ix_skill_event_skill', 'robot_id', 'skill', 'stamp_ns'),
         Index('ix_skill_event_source', 'robot_id', 'source_id'),
+        Index('ix_skill_event_run', 'session_id', 'skill', 'source_id', 'stamp_ns'),
         Index('ix_skill_event_open', 'robot_id', 'skill', 'stamp_ns',
               sqlite_where=sa.text('end_ns IS NULL'), postgresql_where=sa.text('end_ns IS NULL')))
     skill: Mapped[str]
@@ -164,7 +165,11 @@ class NodeRow(Base):
     """A node of the history tree, level 2 and up."""
 
     __tablename__ = 'node'
-    __table_args__ = (Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'), COUNTED)
+    __table_args__ = (
+        Index('ix_node_level_start', 'robot_id', 'level', 'start_ns'),
+        Index('ix_node_top', 'robot_id', 'level', 'start_ns',
+              sqlite_where=sa.text('parent_id IS NULL'),
+              postgresql_where=sa.text('parent_id IS NULL')), COUNTED)
     id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
     level: Mapped[int]

@@ -84,7 +84,8 @@ class ConsolidationNode(MemoryNode):
     @guarded
     def finished(self, outcome: Outcome) -> None:
         """Note the end of a run."""
-        self._last_ns = self._now_ns() or 0
+        if outcome.status in ('ok', 'limit'):
+            self._last_ns = self._now_ns() or 0
         if outcome.made or outcome.changed:
             self.get_logger().info(
                 f'{outcome.made} nodes made, {outcome.changed} changed, in '

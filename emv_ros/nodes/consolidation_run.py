@@ -93,7 +93,7 @@ class Consolidation:
             outcome.status, outcome.message = 'limit', 'the time limit came first'
         elif outcome.status == 'ok' and canceled.is_set():
             outcome.status, outcome.message = 'canceled', 'canceled; what was done stays'
-        outcome.message = outcome.message or run.note
+        outcome.message = outcome.message or '; '.join(run.notes)
         self.note = outcome.message if outcome.status != 'canceled' else ''
         self._account(outcome, run, before)
         outcome.duration_s = time.monotonic() - began
@@ -110,7 +110,7 @@ class Consolidation:
             if self._embedder is not None:
                 embed_missing(self._store, self._embedder, cancel=run.stops.is_set)
         except ModelError as error:
-            run.note = f'new texts get no vectors: {error}'
+            run.notes.append(f'new texts get no vectors: {error}')
 
     def _account(self, outcome: Outcome, run: _Run, before: tuple[int, int]) -> None:
         count, last = self._nodes()
@@ -140,7 +140,7 @@ class _Run:
     request: Request
     stops: threading.Event
     report: Callable[[Step], None]
-    note: str = ''
+    notes: list[str] = field(default_factory=list)
     is_cut: bool = False
     tokens: int = 0
     touched: int = 0
@@ -158,6 +158,14 @@ class _Run:
                 model=None if self.request.without_model else self, cancel=self.stops,
                 progress=lambda done, total: self.tell('events', EVENT_LEVEL, done, total))
             self.touched += done.events + done.goals + done.summaries
+            if done.stopped and not done.canceled:
+                self._tell_once(f'some texts are templates for now: {done.stopped}')
+        if self._is_spent and not self.stops.is_set():
+            self._tell_once(f'the limit of {self.request.max_tokens} tokens is reached')
+
+    def _tell_once(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def waiting(self) -> int:
         """Return how many records wait for consolidation still."""
@@ -194,8 +202,15 @@ class _Run:
     @property
     def available(self) -> bool:
         """Whether the model may be asked."""
-        is_spent = 0 < self.request.max_tokens <= self.tokens
-        return not is_spent and self.model.available
+        return not self._is_spent and self.model.is_available('summary')
+
+    @property
+    def _is_spent(self) -> bool:
+        return 0 < self.request.max_tokens <= self.tokens
+
+    def name(self, purpose: str) -> str:
+        """Return the name of the model for a purpose."""
+        return self.model.name(purpose)
 
     def complete(self, messages: list[dict[str, Any]], **arguments: Any) -> Any:
         """Ask the model, and count."""

@@ -43,7 +43,7 @@ class Runs(Cancels):
         try:
             while not self._turn.acquire(timeout=POLL_S):
                 if canceled.is_set():
-                    return Outcome(is_canceled=True, message='canceled before its turn')
+                    return Outcome(status='canceled', message='canceled before its turn')
             try:
                 return self._consolidation.run(request, canceled, report)
             finally:

@@ -1,57 +1,34 @@
 """Consolidation: what was recorded since the last time finds its place in the tree.
 
-Waiting records are taken in spans; each span is derived anew from L0 and put under its days in
-one transaction, which also marks the records as consolidated. Then the upper tree is grouped and
-written. It may be stopped anywhere: what was committed stands, and the next run goes on from
-there. With nothing new it writes nothing and calls no model.
+Of one robot or of all, by one consolidator at a time. It may be stopped anywhere: what was
+committed stands, and the next run goes on from there. With nothing new it writes nothing and calls
+no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import tzinfo
-import logging
 import threading
 import time
+
+from sqlalchemy import select
 
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings, TreeSettings
-from emv_ros.timeline import SECOND_NS, parse_zone
-from emv_ros.tree.events import derive
-from emv_ros.tree.lease import holding
-from emv_ros.tree.raw import raw_drafts
-from emv_ros.tree.reconcile import Reconciled, Reconciler
-from emv_ros.tree.skeleton import Skeleton
-from emv_ros.tree.stretch import find_dirty, load, settle, widen
+from emv_ros.timeline import parse_zone, to_datetime
+from emv_ros.tree.budget import HourlyBudget
+from emv_ros.tree.growth import Growth, waiting_records
+from emv_ros.tree.journal import Journal
+from emv_ros.tree.lease import HeldStore, Lease, holding
+from emv_ros.tree.levels import EPISODE
+from emv_ros.tree.report import ConsolidationReport
+from emv_ros.tree.run_log import RunLog, end_killed
 from emv_ros.tree.summaries import Summarizer, SummaryWriter
-from emv_ros.tree.tidy import Tidy
 
-log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class ConsolidationReport:
-    """What a consolidation did: nodes made or changed by kind, and what the model was asked."""
-
-    events: int = 0
-    goals: int = 0
-    summaries: int = 0
-    model_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    fallbacks: int = 0
-    duration_s: float = 0.0
-    canceled: bool = False
-    robots: dict[str, ConsolidationReport] = field(default_factory=dict)
-
-    def add(self, other: ConsolidationReport) -> None:
-        """Add the counts of another report."""
-        for name in ('events', 'goals', 'summaries', 'model_calls', 'prompt_tokens',
-                     'completion_tokens', 'fallbacks'):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+__all__ = ['ConsolidationReport', 'consolidate', 'waiting_records']
 
 
 def consolidate(
@@ -64,7 +41,8 @@ def consolidate(
     Days are those of `zone`, by default the robot's own. `now_ns` is the robot's time: what ended
     less than `goal_gap_s` ago keeps template texts until it has come to rest; without it all is
     at rest. `progress` is told (records done, records in all). Raises StoreBusyError where
-    another consolidator is at work, NotFoundError for a robot that the memory does not know.
+    another consolidator is at work or takes over, NotFoundError for a robot that the memory does
+    not know.
     """
     known = store.robots()
     if robot and robot not in known:
@@ -74,109 +52,87 @@ def consolidate(
     report = ConsolidationReport()
     begun = time.monotonic()
     with holding(store) as lease:
-        writer = SummaryWriter(model, tree, cancel, lease.renew)
+        end_killed(store)
+        writer = SummaryWriter(model, tree, cancel, lease.renew, HourlyBudget(store, tree))
         for name in [robot] if robot else known:
             own_zone = zone if zone is not None else store.zone_of([name])
-            one = _Consolidation(store, name, parse_zone(own_zone) if isinstance(own_zone, str)
-                                 else own_zone, tree, cancel, progress, lease.renew)
-            part = one.run(writer, now_ns)
-            report.robots[name] = part
-            report.add(part)
+            course = _Course(store, lease, writer, name,
+                             parse_zone(own_zone) if isinstance(own_zone, str) else own_zone,
+                             tree, cancel, progress)
+            report.robots[name] = course.run(now_ns)
+            report.add(report.robots[name])
     report.canceled = cancel is not None and cancel.is_set()
     report.duration_s = time.monotonic() - begun
     return report
 
 
-class _Consolidation:
-    """The consolidation of one robot."""
+class _Course:
+    """The consolidation of one robot: it keeps the lease and the log, and ends the journal."""
 
-    def __init__(self, store: MemoryStore, robot: str, zone: tzinfo, settings: TreeSettings,
-                 cancel: threading.Event | None, progress: Callable[[int, int], None] | None,
-                 renew: Callable[[], None]) -> None:
+    def __init__(self, store: MemoryStore, lease: Lease, writer: SummaryWriter, robot: str,
+                 zone: tzinfo, settings: TreeSettings, cancel: threading.Event | None,
+                 progress: Callable[[int, int], None] | None) -> None:
         self.store = store
+        self.lease = lease
+        self.writer = writer
         self.robot = robot
         self.zone = zone
         self.settings = settings
         self.cancel = cancel
-        self.progress = progress
-        self.renew = renew
-        self.report = ConsolidationReport()
+        self.log = RunLog(store, robot)
+        self.growth = Growth(HeldStore(store, lease), robot, zone, settings, cancel, progress,
+                             self._step)
+        self.report = self.growth.report
 
-    def run(self, writer: SummaryWriter, now_ns: int | None) -> ConsolidationReport:
-        """Derive all that waits, then tidy the upper tree."""
-        begun = time.monotonic()
-        before = writer.calls, writer.prompt_tokens, writer.completion_tokens, writer.fallbacks
-        total, done = self._waiting(), 0
-        while not self._is_canceled() and self._derive_next():
-            self.renew()
-            if self.progress:
-                done = total - self._waiting()
-                self.progress(max(0, done), total)
-        tidy = Tidy(self.store, self.robot, self.zone, self.settings, writer, now_ns, self.cancel,
-                    self.renew)
-        if not self._is_canceled():
-            tidy.run()
-        report = self.report
-        report.summaries += tidy.written
-        report.model_calls = writer.calls - before[0]
-        report.prompt_tokens = writer.prompt_tokens - before[1]
-        report.completion_tokens = writer.completion_tokens - before[2]
-        report.fallbacks = writer.fallbacks - before[3]
-        report.duration_s = time.monotonic() - begun
-        return report
+    def run(self, now_ns: int | None) -> ConsolidationReport:
+        """Consolidate, and leave a row in the log, whatever happens."""
+        begun, outcome = time.monotonic(), 'failed'
+        asking = self.writer.asking
+        asking.begin(Journal(self.store, self.robot), self._before_call)
+        before = asking.calls, asking.spent.copy(), self.writer.fallbacks
+        try:
+            self.growth.run(self.writer, now_ns)
+            asking.end()
+            self._tell_stop()
+            outcome = 'stopped' if self.report.stopped else 'ok'
+            if self.cancel is not None and self.cancel.is_set():
+                outcome = 'canceled'
+        finally:
+            spent = asking.spent.minus(before[1])
+            self.report.model_calls = asking.calls - before[0]
+            self.report.prompt_tokens = spent.prompt_tokens
+            self.report.completion_tokens = spent.completion_tokens
+            self.report.cost = spent.cost
+            self.report.fallbacks = self.writer.fallbacks - before[2]
+            self.report.duration_s = time.monotonic() - begun
+            self.log.end(self.report, outcome)
+        return self.report
 
-    def _is_canceled(self) -> bool:
-        return self.cancel is not None and self.cancel.is_set()
+    def _step(self) -> None:
+        self.lease.renew()
+        if self.report.records:
+            self.log.note(self.report)
 
-    def _waiting(self) -> int:
-        return sum(waiting_records(self.store, self.robot).values()) if self.progress else 0
+    def _before_call(self) -> None:
+        self.lease.renew()
+        self.log.note(self.report)
 
-    def _derive_next(self) -> bool:
-        """Derive the earliest span that waits; False where nothing does."""
-        gap_ns = round(max(self.settings.goal_gap_s, self.settings.event_gap_s) * SECOND_NS)
-        with self.store.node_writer() as writer:
-            session = writer.session
-            robot_id = self.store.robot_id(session, self.robot)
-            dirty = find_dirty(session, robot_id, gap_ns)
-            if dirty is None:
-                return False
-            span, nodes = widen(session, robot_id, dirty.span, gap_ns)
-            stretch = load(session, robot_id, self.robot, span)
-            drafts = derive(stretch, self.settings)
-            drafts += raw_drafts(session, robot_id, span, drafts,
-                                 round(self.settings.event_gap_s * SECOND_NS))
-            drafts.sort(key=lambda draft: (draft.start_ns, draft.end_ns))
-            done = Reconciler(writer, self.robot, nodes).apply(drafts)
-            self._put(Skeleton(writer, self.robot, self.zone, self.settings), done)
-            settle(session, robot_id, span, stretch)
-        self.report.events += done.events
-        self.report.goals += done.goals
-        return True
+    def _tell_stop(self) -> None:
+        asking = self.writer.asking
+        if asking.stopped is not None:
+            self.report.stopped = asking.stopped.reason
+            self.report.resumes_ns = asking.stopped.until_ns
+            if asking.stopped.until_ns is not None:
+                until = to_datetime(asking.stopped.until_ns, self.zone)
+                self.report.stopped += f'; it goes on after {until:%H:%M}'
+        elif 0 < self.settings.call_budget <= asking.calls and self._has_templates():
+            self.report.stopped = ('the model calls of one consolidation '
+                                   f'({self.settings.call_budget}) are made; the next one goes on')
 
-    def _put(self, skeleton: Skeleton, done: Reconciled) -> None:
-        """Give what is new or moved its place, and open the paths above what changed."""
-        loose: list[schema.NodeRow] = []
-        for row in done.top:
-            if row.id in done.moved:
-                skeleton.detach(row)
-            if row.parent_id is None:
-                loose.append(row)
-            elif row.id in done.changed:
-                skeleton.touched.add(row.parent_id)
-        skeleton.attach(loose)
-        skeleton.touched |= done.bereft
-        skeleton.refresh()
-
-
-def waiting_records(store: MemoryStore, robot: str) -> Mapping[str, int]:
-    """Return how many records of each kind wait for consolidation."""
-    from sqlalchemy import func, select
-
-    from emv_ros.tree.raw import RAW_KINDS
-    from emv_ros.tree.stretch import EVENT_KINDS
-
-    with store.reading() as session:
-        ids = store.robot_ids(session, [robot])
-        return {kind: int(session.scalar(select(func.count()).select_from(schema.KINDS[kind]).where(
-            schema.KINDS[kind].robot_id.in_(ids), schema.KINDS[kind].pending)) or 0)
-            for kind in (*EVENT_KINDS, *RAW_KINDS)}
+    def _has_templates(self) -> bool:
+        row = schema.NodeRow
+        with self.store.reading() as session:
+            robots = self.store.robot_ids(session, [self.robot])
+            return session.scalar(select(row.id).where(
+                row.robot_id.in_(robots), row.level >= EPISODE, row.made_by == 'calendar')
+                .limit(1)) is not None

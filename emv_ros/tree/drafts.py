@@ -10,13 +10,17 @@ from emv_ros.records import Annotation, Record, SkillEvent, Status
 from emv_ros.timeline import Interval
 from emv_ros.tree.levels import EVENT, GOAL
 
+# Later than any stamp.
+NEVER_NS = 2 ** 63
+
 
 @dataclass(eq=False, slots=True)
 class Draft:
     """An event or a goal. `records` are what it is made of, its own run or annotation first.
 
     `until_ns` is up to when it is known to have gone on, which for a run without an end grows
-    with what happens in it.
+    with what happens in it; nothing that begins at `horizon_ns` or later is part of it. `place`
+    is where its goal had gone before, as far as that is known.
     """
 
     start_ns: int
@@ -31,6 +35,8 @@ class Draft:
     children: list[Draft] = field(default_factory=list)
     parent: Draft | None = None
     until_ns: int = 0
+    horizon_ns: int = NEVER_NS
+    place: str = ''
 
     def __post_init__(self) -> None:
         self.until_ns = max(self.until_ns, self.end_ns)
@@ -91,9 +97,11 @@ class Draft:
                 draft.end_ns = max(draft.end_ns, *(child.end_ns for child in draft.children))
 
 
-def order(draft: Draft) -> tuple[int, int, str, tuple[tuple[str, int], ...]]:
+def order(draft: Draft) -> tuple[int, int, str, tuple[str, int]]:
     """Return the key by which drafts are in order of time, whatever order their records came in."""
-    return draft.start_ns, draft.end_ns, draft.name, tuple(draft.members[:1])
+    first = draft.records[0] if draft.records else None
+    return (draft.start_ns, draft.end_ns, draft.name,
+            (KIND_OF[type(first)], first.id or 0) if first else ('', 0))
 
 
 def draft_of_run(run: SkillEvent) -> Draft:

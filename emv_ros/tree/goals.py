@@ -1,21 +1,24 @@
 """Nesting: which run of a skill belongs to which goal (L3).
 
 A run belongs to the run that its `parent_source_id` names, or to the run of the last name in its
-goal stack that was going on when it began. Robots report late: a run of which only the end was
-reported also holds what began shortly before that, and a run that ended a moment ago still holds
-a late beginner. Where no run of the goal was reported, a goal is made from its name and spans its
-children. What has no parent belongs to the activity that the source annotated around its start:
-the one that began last. Beyond a fixed depth nothing is nested.
+goal stack that was going on when it began; an id that a source used again means the run of that
+time. Robots report late: a run of which only the end was reported also holds what began shortly
+before that, and a run that ended a moment ago still holds a late beginner. A run whose end nobody
+reported was over at the latest when the same was begun again. Where no run of the goal was
+reported, a goal is made from its name and spans its children. What has no parent belongs to the
+activity that the source annotated around its start: of several, to the one that began last, since
+who interrupts one activity for another does the other. Beyond a fixed depth nothing is nested.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 
 from emv_ros.records import Annotation, SkillEvent
-from emv_ros.timeline import SECOND_NS, Interval
+from emv_ros.timeline import SECOND_NS
 from emv_ros.tree.drafts import Draft, draft_of_run, has_known_start, order
 from emv_ros.tree.levels import GOAL
 
@@ -39,14 +42,16 @@ class Nesting:
         self.activities = sorted((_activity(goal) for goal in goals),
                                  key=lambda draft: (draft.start_ns, -draft.end_ns, order(draft)))
         self._named: dict[str, list[Draft]] = defaultdict(list)
-        self._by_source: dict[tuple[int | None, str], Draft] = {}
+        self._by_source: dict[tuple[int | None, str], list[Draft]] = defaultdict(list)
         self._made: dict[tuple[object, ...], Draft] = {}
+        self._bounds, self._innermost = _innermost(self.activities)
         self._nest_activities()
         drafts = sorted((draft_of_run(run) for run in runs), key=order)
         for draft in drafts:
             self._named[draft.name].append(draft)
             if draft.run and draft.run.source_id:
-                self._by_source[draft.session_id, draft.run.source_id] = draft
+                self._by_source[draft.session_id, draft.run.source_id].append(draft)
+        _end_open_runs(self._named)
         self._starts = {name: [draft.start_ns for draft in same]
                         for name, same in self._named.items()}
         for draft in drafts:
@@ -55,13 +60,8 @@ class Nesting:
 
     def activity_at(self, stamp_ns: int) -> Draft | None:
         """Return the annotated goal that began last among those that go on at the stamp."""
-        found = None
-        for draft in self.activities:
-            if draft.start_ns > stamp_ns:
-                break
-            if _own_span(draft).contains(stamp_ns):
-                found = draft
-        return found
+        at = bisect_right(self._bounds, stamp_ns)
+        return self._innermost[at - 1] if at else None
 
     def put(self, draft: Draft, parent: Draft | None) -> None:
         """Put a draft under its parent, else the activity around its start, else at the top."""
@@ -72,14 +72,16 @@ class Nesting:
             parent.adopt(draft)
 
     def _nest_activities(self) -> None:
-        for index, draft in enumerate(self.activities):
-            around = [other for other in self.activities[:index]
-                      if other.end_ns >= draft.end_ns and other.span != draft.span
-                      and other.span.contains(draft.start_ns)]
+        going: list[Draft] = []
+        for draft in self.activities:
+            going = [other for other in going if other.span.contains(draft.start_ns)]
+            around = [other for other in going
+                      if other.end_ns >= draft.end_ns and other.span != draft.span]
             if around:
                 around[-1].adopt(draft)
             else:
                 self.top.append(draft)
+            going.append(draft)
 
     def _flatten(self) -> None:
         """Hang what is nested deeper than DEEPEST side by side at that depth."""
@@ -97,12 +99,23 @@ class Nesting:
         assert run is not None
         parent = None
         if run.parent_source_id:
-            parent = self._by_source.get((draft.session_id, run.parent_source_id))
+            parent = self._with_id(run.parent_source_id, draft)
         if parent is None and run.goal_stack:
             parent = self._goal(run.goal_stack[:DEEPEST], draft)
         if parent is not None and parent.is_within(draft):
             parent = None  # a circle of parents
         self.put(draft, parent)
+
+    def _with_id(self, source_id: str, child: Draft) -> Draft | None:
+        """Return the run of an id: of several, the one that fits the child's start best."""
+        same = self._by_source.get((child.session_id, source_id), [])
+        if len(same) <= 1:
+            return same[0] if same else None
+        fitting = [(fit, draft) for draft in same if (fit := self._fit(draft, child)) is not None]
+        if fitting:
+            return max(fitting, key=lambda found: found[0])[1]
+        before = [draft for draft in same if draft.start_ns <= child.start_ns]
+        return before[-1] if before else same[0]
 
     def _goal(self, stack: tuple[str, ...], child: Draft) -> Draft | None:
         """Return the goal that a stack names last, made where none was reported."""
@@ -143,6 +156,8 @@ class Nesting:
         run = draft.run
         at_ns = child.start_ns
         assert run is not None
+        if at_ns >= draft.horizon_ns:
+            return None
         if draft.start_ns <= at_ns <= draft.until_ns:
             return 3, draft.start_ns
         if draft.start_ns > at_ns:
@@ -159,7 +174,46 @@ def _activity(goal: Annotation) -> Draft:
                  name=goal.text, session_id=goal.session_id, records=[goal])
 
 
-def _own_span(draft: Draft) -> Interval:
-    """Return the span that the source gave to an activity, whatever its children did."""
-    goal = draft.annotation
-    return draft.span if goal is None else Interval(goal.stamp_ns, max(goal.stamp_ns, goal.end_ns))
+def _innermost(activities: Sequence[Draft]) -> tuple[list[int], list[Draft | None]]:
+    """Return stamps, and the activity from each of them on that began last of those going on."""
+    going: list[tuple[int, Draft]] = []
+    bounds: list[int] = []
+    found: list[Draft | None] = []
+    for stamp_ns, starting in _changes(activities):
+        for rank in starting:
+            heappush(going, (-rank, activities[rank]))
+        while going and not going[0][1].span.contains(stamp_ns):
+            heappop(going)
+        bounds.append(stamp_ns)
+        found.append(going[0][1] if going else None)
+    return bounds, found
+
+
+def _changes(activities: Sequence[Draft]) -> Iterator[tuple[int, list[int]]]:
+    """Yield each stamp at which activities begin or end, and the indices of those that begin."""
+    starting: dict[int, list[int]] = defaultdict(list)
+    for rank, draft in enumerate(activities):
+        starting[draft.start_ns].append(rank)
+    ends = {draft.span.last_ns + 1 for draft in activities}
+    for stamp_ns in sorted(ends | set(starting)):
+        yield stamp_ns, starting.get(stamp_ns, [])
+
+
+def _end_open_runs(named: dict[str, list[Draft]]) -> None:
+    """Set the horizon of each run without an end: the next start of the same, if there is one."""
+    for same in named.values():
+        for index, draft in enumerate(same):
+            if not draft.is_open:
+                continue
+            for later in same[index + 1:index + 1 + LOOK_BACK]:
+                if later.start_ns > draft.start_ns and _is_same(draft, later):
+                    draft.horizon_ns = later.start_ns
+                    break
+
+
+def _is_same(draft: Draft, later: Draft) -> bool:
+    """Whether two runs of a skill cannot go on at once: same goals, not told apart by values."""
+    one, two = draft.run, later.run
+    return (one is not None and two is not None and draft.session_id == later.session_id
+            and one.goal_stack == two.goal_stack and one.parent_source_id == two.parent_source_id
+            and (not one.parameters or not two.parameters or one.parameters == two.parameters))

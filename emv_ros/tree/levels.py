@@ -9,7 +9,9 @@ day exists only where it has two children.
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date, timedelta, tzinfo
+
+from emv_ros.timeline import Interval, day_span
 
 EVENT, GOAL, EPISODE, TOP_GROUP = 2, 3, 4, 7
 DAY, WEEK, MONTH, YEAR, LIFE = 8, 9, 10, 11, 12
@@ -61,3 +63,24 @@ def common(first: Path, second: Path) -> Path:
     while length < min(len(first), len(second)) and first[length] == second[length]:
         length += 1
     return first[:length]
+
+
+def span_of(path: Path, zone: tzinfo) -> Interval | None:
+    """Return the span of a period in a zone; None for the life, which has no end."""
+    if not path:
+        return None
+    first = _first_day(path)
+    day = first
+    while path_of(day)[:len(path)] == path:
+        # A month at a time where that cannot leave the period: years are long.
+        day += timedelta(days=28 if len(path) == 1 and day.month < 12 else 1)
+    return day_span(first, zone, (day - first).days)
+
+
+def _first_day(path: Path) -> date:
+    if len(path) == 4:
+        return date.fromisoformat(path[3])
+    first = date.fromisoformat(f'{path[1] if len(path) > 1 else path[0] + "-01"}-01')
+    while path_of(first)[:len(path)] != path:
+        first += timedelta(days=1)
+    return first

@@ -92,7 +92,8 @@ def brief(node: NodeRow, failed: bool = False) -> str:
         head, status, rest = text.partition(f' {node.status}')
         return f'{head}{status.upper()}{"" if rest.startswith(":") else rest}'
     if node.status in GOING_ON:
-        return text.replace(f' {node.status}', ' (end unknown)', 1)
+        text = text.replace(f' {node.status}', ' (end unknown)', 1)
+        return text.replace('(end unknown), no end reported', '(end unknown)', 1)
     return text
 
 

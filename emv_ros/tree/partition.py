@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from itertools import accumulate
+import re
 
 from emv_ros.memory.schema import NodeRow
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS
-from emv_ros.tree.lines import facts_of, numbered_lines
+from emv_ros.tree.levels import EVENT
+from emv_ros.tree.lines import facts_of, is_bare, numbered_lines
 from emv_ros.tree.replies import Group
 from emv_ros.tree.summaries import SummaryWriter, Written
+
+# What a request is worth, as a pause before it.
+REQUEST_NS = 60 * SECOND_NS
+_SAID = re.compile(r'(.{1,40}?) said "')
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,11 @@ class Part:
 
 
 def by_pauses(nodes: Sequence[NodeRow], settings: TreeSettings) -> list[tuple[NodeRow, ...]]:
-    """Return groups of at most `fan_out` nodes, cut at pauses longer than `goal_gap_s`."""
+    """Return groups that have room for their nodes, cut at pauses longer than `goal_gap_s`.
+
+    What is too long between two such pauses is cut where it hurts least, from the left, so that
+    what comes later moves no cut but the last ones.
+    """
     gap_ns = settings.goal_gap_s * SECOND_NS
     pieces: list[list[NodeRow]] = []
     end_ns = 0
@@ -35,7 +46,65 @@ def by_pauses(nodes: Sequence[NodeRow], settings: TreeSettings) -> list[tuple[No
             end_ns = node.end_ns
         pieces[-1].append(node)
         end_ns = max(end_ns, node.end_ns)
-    return [part for piece in pieces for part in evenly(piece, settings.fan_out)]
+    return [part for piece in pieces for part in _cut(piece, settings.fan_out)]
+
+
+def fits(nodes: Sequence[NodeRow], fan_out: int) -> bool:
+    """Whether nodes make one group: at most `fan_out` that tell something, twice that in all.
+
+    What was only seen is left out of a prompt that has anything else to tell.
+    """
+    return len(nodes) <= 2 * fan_out and _told(nodes) <= fan_out
+
+
+def has_room(nodes: Sequence[NodeRow], fan_out: int) -> bool:
+    """Whether one more node, of whatever kind, still fits."""
+    return len(nodes) < 2 * fan_out and _told(nodes) < fan_out
+
+
+def _told(nodes: Sequence[NodeRow]) -> int:
+    return sum(not is_bare(node) for node in nodes)
+
+
+def _cut(nodes: list[NodeRow], fan_out: int) -> list[tuple[NodeRow, ...]]:
+    parts: list[tuple[NodeRow, ...]] = []
+    while not fits(nodes, fan_out):
+        at = _best_cut(nodes, fan_out)
+        parts.append(tuple(nodes[:at]))
+        nodes = nodes[at:]
+    return [*parts, tuple(nodes)]
+
+
+def _best_cut(nodes: Sequence[NodeRow], fan_out: int) -> int:
+    """Return how many nodes the first group gets: half of what fits, or more, up to all of it."""
+    most = told = 0
+    while most < min(len(nodes), 2 * fan_out) and (
+            told := told + (not is_bare(nodes[most]))) <= fan_out:
+        most += 1
+    # As few groups as possible, of about the same length, where no cut is better than another.
+    even = -(-len(nodes) // -(-len(nodes) // most))
+    least = max(1, min(most, len(nodes) - 1) // 2)
+    ends = list(accumulate((node.end_ns for node in nodes[:most]), max))
+    return max(range(least, most + 1), key=lambda at: (
+        _weight(nodes[at - 1], nodes[at], nodes[at].start_ns - ends[at - 1]),
+        -abs(at - even), at))
+
+
+def _weight(before: NodeRow, after: NodeRow, pause_ns: int) -> int:
+    """Return how good a cut between two nodes is, in nanoseconds of pause.
+
+    A request begins something, and belongs to the deed that follows it; the robot's own words
+    belong to what it did before.
+    """
+    pause_ns = max(0, pause_ns)
+    if _is_request(before):
+        return pause_ns - REQUEST_NS
+    return pause_ns + REQUEST_NS if _is_request(after) else pause_ns
+
+
+def _is_request(node: NodeRow) -> bool:
+    said = _SAID.match(node.summary) if node.level == EVENT and not node.name else None
+    return said is not None and said.group(1).lower() != 'robot'
 
 
 def evenly(nodes: Sequence[NodeRow], size: int) -> list[tuple[NodeRow, ...]]:

@@ -10,18 +10,14 @@ from collections.abc import Sequence
 import re
 from typing import Any
 
-from emv_ros.tree.checks import (
-    imagined_failure,
-    invented_in,
-    misplaced_in,
-    speaks_of,
-    untold_failures,
-)
+from emv_ros.tree import prompt_size
+from emv_ros.tree.checks import Fault, faults_in
 
-PLAIN_VERSION = 'plain-1'
+PLAIN_VERSION = 'plain-2'
 # A sentence has about 25 tokens, that of a full day 100; a model that goes on for ever is stopped.
 PLAIN_TOKENS = 140
 FEWEST_WORDS, WORDS_A_LINE = 25, 8
+AVOIDED_TOKENS = 60
 
 _SYSTEM = (
     'You keep the diary of a robot. You get its records in order of time. Write one sentence that '
@@ -35,8 +31,7 @@ _RECORDS = (
     '09:06 hand over object (umbrella) succeeded')
 _REPLY = ('The user asked for the umbrella; the robot grasped it in the cellar at the second '
           'attempt and handed it over.')
-# What only the worked example speaks of.
-_EXAMPLE_ONLY = ('umbrella', 'cellar')
+_FENCE = re.compile(r'```[\w+-]*[ \t]*\n|```')
 _WRAPPING = re.compile(r'^(?:summary|reply|diary(?: entry)?)\s*:\s*', re.IGNORECASE)
 _SENTENCE_END = re.compile(r'[.!?]["\')]?(?=\s|$)')
 
@@ -44,20 +39,33 @@ _SENTENCE_END = re.compile(r'[.!?]["\')]?(?=\s|$)')
 def fixed() -> list[dict[str, Any]]:
     """Return the messages before the records, the same in every call."""
     return [{'role': 'system', 'content': _SYSTEM},
-            {'role': 'user', 'content': _listed(_RECORDS)},
+            {'role': 'user', 'content': _listed(_RECORDS, len(_RECORDS))},
             {'role': 'assistant', 'content': _REPLY}]
 
 
-def ask_one(lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the messages that ask for one summary of all lines."""
-    return [*fixed(), {'role': 'user', 'content': _listed(lines)}]
+def ask_one(lines: Sequence[str], limit: int,
+            avoid: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the messages that ask for one summary of all lines, in at most `limit` tokens.
+
+    Lines are cut, and those in the middle told by their number alone, until a second try fits too.
+    `avoid` are words that it must not use.
+    """
+    begun, count = fixed(), len(lines)
+    warning = ''
+    if avoid:
+        listed = prompt_size.cut(', '.join(f'"{word}"' for word in avoid), AVOIDED_TOKENS)
+        warning = f' Do not use these words: {listed}. No record has them.'
+    frame = prompt_size.tokens_of([*begun, _asked((), count, warning)])
+    lines = prompt_size.fitting(lines, prompt_size.of_first_try(limit) - frame)
+    return [*begun, _asked(lines, count, warning)]
 
 
-def ask_again(reply: str, errors: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the messages that follow on a reply which cannot be used."""
-    return [{'role': 'assistant', 'content': reply}, {
-        'role': 'user', 'content': f'That sentence cannot be used: {"; ".join(errors)}. '
-        'Write it again, corrected, and nothing else.'}]
+def ask_again(begun: Sequence[dict[str, Any]], reply: str, errors: Sequence[str],
+              limit: int) -> list[dict[str, Any]]:
+    """Return the messages that follow on a reply which cannot be used, `limit` tokens in all."""
+    return prompt_size.answered(
+        begun, reply, 'That sentence cannot be used: ', '; '.join(errors),
+        '. Write it again, corrected, and nothing else.', limit)
 
 
 def summary_in(text: str, was_cut: bool) -> str:
@@ -65,7 +73,7 @@ def summary_in(text: str, was_cut: bool) -> str:
 
     Of a reply that was cut off at its token limit, the whole sentences.
     """
-    text = text.replace('```', ' ').strip()
+    text = _FENCE.sub(' ', text).strip()
     text = _WRAPPING.sub('', ' '.join(text.split()))
     if was_cut:
         ends = [match.end() for match in _SENTENCE_END.finditer(text)]
@@ -76,29 +84,21 @@ def summary_in(text: str, was_cut: bool) -> str:
 
 
 def errors_in(summary: str, lines: Sequence[str], facts: Sequence[str],
-              max_chars: int) -> list[str]:
+              max_chars: int) -> list[Fault]:
     """Return what is wrong with a summary of the lines, whose whole texts are `facts`."""
     if not summary:
-        return ['it has no end, or no words; use fewer words']
+        return [Fault('no end', 'it has no end, or no words; use fewer words')]
     if len(summary) > max_chars:
-        return [f'it is longer than {max_chars} characters']
-    errors: list[str] = []
-    known = [*lines, *facts]
-    strange = [*invented_in(summary, known), *misplaced_in(summary, known, _EXAMPLE_ONLY)]
-    if not speaks_of(summary, known):
-        errors.append('it tells nothing of the records')
-    if strange:
-        errors.append(f'it says {", ".join(strange[:4])}, which none of its records says')
-    if untold := untold_failures(summary, lines):
-        errors.append(f'it does not say that this failed: {untold[0]}')
-    if imagined := imagined_failure(summary, known):
-        errors.append(f'it says "{imagined}", but no record tells of a failure')
-    return errors
+        return [Fault('too long', f'it is longer than {max_chars} characters')]
+    return faults_in(summary, lines, facts)
 
 
-def _listed(lines: Sequence[str]) -> str:
+def _asked(lines: Sequence[str], count: int, warning: str) -> dict[str, Any]:
+    return {'role': 'user', 'content': f'{_listed(lines, count)}{warning}'}
+
+
+def _listed(lines: Sequence[str], count: int) -> str:
     # The number at the end keeps a small model from copying the records one after the other.
-    count = len(lines)
     words = max(FEWEST_WORDS, WORDS_A_LINE * count)
     return '\n'.join(('Records:', *lines, f'Sum up all {count} records in one sentence of at most '
                       f'{words} words.' if count > 1 else 'Sum up this record in one sentence.'))

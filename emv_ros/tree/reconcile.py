@@ -11,31 +11,40 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import delete, insert, select, tuple_
+from sqlalchemy import and_, delete, insert, or_, select
 
 from emv_ros.memory import schema
 from emv_ros.memory.documents import text_of
 from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.memory.rows import record_of, row_of
 from emv_ros.records import Node
+from emv_ros.timeline import Interval
 from emv_ros.tree.drafts import Draft
 from emv_ros.tree.levels import EVENT
 from emv_ros.tree.stretch import chunks
+from emv_ros.tree.unread import storable
 
-# The columns of a node that are derived from its records.
+# The columns of a node that are derived from its records, and those that texts above it speak of.
 DERIVED = ('level', 'start_ns', 'end_ns', 'summary', 'name', 'status', 'is_open')
+TOLD = ('level', 'summary', 'name', 'status')
 
 Key = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class Reconciled:
-    """What changed: the top-level rows in order, what is new or changed, what lost a child."""
+    """What changed: the top-level rows in order, what is new or changed, what lost a child.
+
+    `retold` are those of the changed of which a text above may have spoken; `left` are the spans
+    of nodes elsewhere that a record was taken from, since its time was corrected.
+    """
 
     top: list[schema.NodeRow] = field(default_factory=list)
     changed: set[int] = field(default_factory=set)
+    retold: set[int] = field(default_factory=set)
     moved: set[int] = field(default_factory=set)
     bereft: set[int] = field(default_factory=set)
+    left: list[Interval] = field(default_factory=list)
     events: int = 0
     goals: int = 0
 
@@ -76,7 +85,7 @@ class Reconciler:
         gone = [node for node_id, node in self.nodes.items()
                 if node_id not in {row.id for row in rows.values()}]
         done.bereft |= {node.parent_id for node in gone if node.parent_id is not None}
-        self._rewrite_members(everyone, rows)
+        self._rewrite_members(everyone, rows, done)
         self._remove([node.id for node in gone])
         done.bereft -= set(self.nodes)  # those of them that are still there are derived above
         for draft in everyone:
@@ -108,23 +117,30 @@ class Reconciler:
             else:
                 rows[id(draft)] = self._new(draft)
         self.session.flush()
-        done.changed |= {row.id for row in rows.values() if row.id not in self.nodes}
+        fresh = {row.id for row in rows.values() if row.id not in self.nodes}
+        done.changed |= fresh
+        done.retold |= fresh
         return rows
 
     def _new(self, draft: Draft) -> schema.NodeRow:
         row: schema.NodeRow = row_of(Node(
-            robot=self.robot, **{name: getattr(draft, name) for name in DERIVED}), self.robot_id)
+            robot=self.robot, **_values(draft)), self.robot_id)
         self.session.add(row)
         return row
 
     def _refresh(self, row: schema.NodeRow, draft: Draft, done: Reconciled) -> None:
-        if row.start_ns != draft.start_ns:
+        values = _values(draft)
+        differing = {name for name in DERIVED if getattr(row, name) != values[name]}
+        if not differing:
+            return
+        done.changed.add(row.id)
+        if 'start_ns' in differing:
             done.moved.add(row.id)
-        if any(getattr(row, name) != getattr(draft, name) for name in DERIVED):
-            for name in DERIVED:
-                setattr(row, name, getattr(draft, name))
+        if differing & {'start_ns', *TOLD}:
+            done.retold.add(row.id)
             row.prompt_version = ''  # it may belong to another group now
-            done.changed.add(row.id)
+        for name in differing:
+            setattr(row, name, values[name])
 
     def _set_parents(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow],
                      done: Reconciled) -> None:
@@ -142,7 +158,8 @@ class Reconciler:
                         below.parent_id, below.ordinal = parent.id, ordinal
         self.session.flush()
 
-    def _rewrite_members(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow]) -> None:
+    def _rewrite_members(self, drafts: Sequence[Draft], rows: dict[int, schema.NodeRow],
+                         done: Reconciled) -> None:
         row = schema.NodeMemberRow
         wanted = {rows[id(draft)].id: set(draft.members) for draft in drafts}
         stale = [node_id for node_id, members in self.members.items()
@@ -155,8 +172,17 @@ class Reconciler:
         for start in range(0, len(fresh), 250):
             part_of = fresh[start:start + 250]
             # A record whose stamp was corrected may still belong to a node far away.
-            self.session.execute(delete(row).where(tuple_(row.kind, row.ref_id).in_(
-                [(kind, ref_id) for kind, ref_id, _ in part_of])))
+            ids: dict[str, list[int]] = {}
+            for kind, ref_id, _ in part_of:
+                ids.setdefault(kind, []).append(ref_id)
+            # Kind by kind: SQLite reads the whole table for a list of pairs.
+            taken = or_(*(and_(row.kind == kind, row.ref_id.in_(found))
+                          for kind, found in ids.items()))
+            node = schema.NodeRow
+            done.left += [Interval(first_ns, last_ns) for first_ns, last_ns in self.session.execute(
+                select(node.start_ns, node.end_ns).distinct()
+                .join(row, row.node_id == node.id).where(taken))]
+            self.session.execute(delete(row).where(taken))
             self.session.execute(insert(row), [
                 {'kind': kind, 'ref_id': ref_id, 'node_id': node_id}
                 for kind, ref_id, node_id in part_of])
@@ -181,3 +207,11 @@ class Reconciler:
             self.session.execute(delete(document).where(
                 document.kind == 'node', document.ref_id.in_(part)))
             self.session.execute(delete(node).where(node.id.in_(part)))
+
+
+def _values(draft: Draft) -> dict[str, Any]:
+    """Return what a draft says of its node, with texts that a database can hold."""
+    values = {name: getattr(draft, name) for name in DERIVED}
+    for name in ('summary', 'name', 'status'):
+        values[name] = storable(values[name])
+    return values

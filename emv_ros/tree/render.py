@@ -1,55 +1,91 @@
-"""The tree in lines of text, for a terminal: ids first, local times, outcomes marked."""
+"""The tree in lines of text, for a terminal: ids first, local times, outcomes and makers marked.
+
+In parentheses behind the time stands what a reader should know of a node: its robot where there
+are several; who wrote the text of a summary; that it may still change; how many parts of it are
+not shown.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, tzinfo
 
 from emv_ros.records import Node
-from emv_ros.timeline import Interval, format_span, to_datetime
-from emv_ros.tree.levels import DAY
-from emv_ros.tree.texts import clip
+from emv_ros.timeline import Interval, format_span, local_date, to_datetime
+from emv_ros.tree.branches import Branch, grow
+from emv_ros.tree.cells import clipped
+from emv_ros.tree.levels import DAY, EPISODE
 from emv_ros.tree.view import TreeView
 
 MARKS = {'succeeded': '✓', 'failed': '✗', 'aborted': '✗', 'canceled': '✗', 'running': '…',
          'preparing': '…'}
-MAX_CHILDREN = 500
+# Who wrote the text of a summary; 'rule' is a template that stands since the model failed.
+MAKERS = {'calendar': 'template', 'rule': 'rule', 'model': 'model'}
+MAX_CHILDREN = 50
+STEP = '  '
+# So much of a line is left for its text, however deep the node lies.
+TEXT_SHARE = 1 / 2
 
 
-def render_node(node: Node, zone: tzinfo, with_date: bool = True) -> str:
-    """Return a node as one line: id, level, local span, mark of the outcome, text."""
-    mark = MARKS.get(node.status, '')
+def render_node(node: Node, zone: tzinfo, with_date: bool = True, notes: Sequence[str] = ()) -> str:
+    """Return a node as one line: id, level, local span, notes, mark of the outcome, text."""
+    noted = f'({", ".join(notes)})' if notes else ''
+    text = ' '.join(node.summary.split())
     return ' '.join(part for part in (
-        f'n{node.id}' if node.id else 'n0', f'L{node.level}', _when(node, zone, with_date), mark,
-        node.summary) if part)
+        f'n{node.id or 0}', f'L{node.level}', _when(node, zone, with_date), noted,
+        MARKS.get(node.status, ''), text) if part)
 
 
-def render_tree(view: TreeView, *, level: int | None = None, day: date | None = None,
-                width: int = 100, depth: int | None = None) -> str:
-    """Return the tree as indented lines of at most `width` characters.
+def render_tree(view: TreeView, *, tops: Sequence[Node] | None = None, level: int | None = None,
+                width: int = 100, depth: int | None = None, most: int = MAX_CHILDREN) -> str:
+    """Return what is below some nodes (default: the root) as lines of at most `width` cells.
 
-    `level` leaves out what lies below it, `depth` what lies more steps below the top; `day` shows
-    that day alone.
+    `level` leaves out what lies below it, `depth` what lies more steps below the top, `most` all
+    but so many children of a node.
     """
-    tops = [view.root] if day is None else view.day(day)
+    return render_branches(
+        grow(view, [view.root] if tops is None else tops, level=level, depth=depth, most=most),
+        view.zone, width)
+
+
+def render_branches(branches: Sequence[Branch], zone: tzinfo, width: int = 100, *,
+                    tells_robots: bool = False) -> str:
+    """Return branches as indented lines of at most `width` cells.
+
+    Where there are several robots among nodes side by side, each line names its own; so do, with
+    `tells_robots`, the topmost lines.
+    """
     lines: list[str] = []
-    for node in tops:
-        _append(view, node, 0, level, depth, width, lines)
+    is_mixed = tells_robots or len({branch.node.robot for branch in branches}) > 1
+    for branch in branches:
+        _append(branch, 0, None, is_mixed, zone, width, lines)
     return '\n'.join(lines)
 
 
-def _append(view: TreeView, node: Node, step: int, level: int | None, depth: int | None,
+def _append(branch: Branch, step: int, day: date | None, tells_robot: bool, zone: tzinfo,
             width: int, lines: list[str]) -> None:
-    indent = '  ' * step
-    text = render_node(node, view.zone, with_date=step == 0 or node.level >= DAY)
-    lines.append(indent + clip(text, max(30, width - len(indent))))
-    if (depth is not None and step >= depth) or (level is not None and node.level <= level):
-        return
-    children = [child for child in view.children(node.id or 0)
-                if level is None or child.level >= level]
-    for child in children[:MAX_CHILDREN]:
-        _append(view, child, step + 1, level, depth, width, lines)
-    if len(children) > MAX_CHILDREN:
-        lines.append(f'{indent}  … {len(children) - MAX_CHILDREN} more')
+    node = branch.node
+    indent = (STEP * step)[:int(width * (1 - TEXT_SHARE))]
+    begins = local_date(node.start_ns, zone)
+    line = render_node(node, zone, with_date=node.level >= DAY or begins != day,
+                       notes=_notes(branch, tells_robot))
+    lines.append(indent + clipped(line, width - len(indent)))
+    is_mixed = len({child.node.robot for child in branch.children}) > 1
+    for child in branch.children:
+        _append(child, step + 1, begins, is_mixed, zone, width, lines)
+    if branch.more:
+        all_of_it = f'emv tree n{branch.key} --children {len(branch.children) + branch.more}'
+        lines.append(indent + clipped(f'{STEP}… {branch.more} more: {all_of_it}',
+                                      width - len(indent)))
+
+
+def _notes(branch: Branch, tells_robot: bool) -> list[str]:
+    node = branch.node
+    return [note for note in (
+        node.robot if tells_robot else '',
+        MAKERS.get(node.made_by, node.made_by) if node.id and node.level >= EPISODE else '',
+        'open' if node.is_open else '',
+        f'{branch.below} below' if branch.below else '') if note]
 
 
 def _when(node: Node, zone: tzinfo, with_date: bool) -> str:

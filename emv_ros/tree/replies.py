@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-import json
-import re
 from typing import Any, Protocol
 
-from emv_ros.tree.checks import invented_in, misplaced_in, untold_failures
+from emv_ros.errors import ModelReplyError
+from emv_ros.json_replies import json_of
+from emv_ros.tree import prompt_size
+from emv_ros.tree.checks import Fault, faults_in, misplaced_in
 
 PROMPT_VERSION = 'group-4'
 MAX_ERRORS = 4
+# What a task takes beside the ranges that it names.
+TASK_TOKENS = 80
 
 # The (first, last) of groups, from 1, both included.
 Ranges = Sequence[tuple[int, int]]
@@ -61,8 +64,6 @@ SYSTEM = (
     '{"groups": [{"first": 1, "last": 3, "summary": "Went to the kitchen and grasped the mug at '
     'the second attempt."}, {"first": 4, "last": 4, "summary": "The user said thank you."}]}')
 
-_FENCE = re.compile(r'```(?:json)?\s*(.*?)```', re.DOTALL | re.IGNORECASE)
-
 
 class ReplyLike(Protocol):
     """What a model's reply must have."""
@@ -106,7 +107,7 @@ class Parsed:
     """
 
     groups: tuple[Group, ...]
-    errors: tuple[str, ...]
+    errors: tuple[Fault, ...]
     doubtful: frozenset[int] | None = None
 
     def without_doubtful(self) -> tuple[Group, ...]:
@@ -115,22 +116,49 @@ class Parsed:
                      for place, group in enumerate(self.groups))
 
 
-def numbered(lines: Sequence[str], first: int = 1) -> str:
-    """Return the lines with numbers."""
-    return '\n'.join(f'{number}. {line}' for number, line in enumerate(lines, first))
+def numbered(lines: Sequence[str]) -> str:
+    """Return the lines with numbers, from 1."""
+    return '\n'.join(_numbered(lines))
 
 
-def ask(lines: Sequence[str], fan_out: int, ranges: Ranges = ()) -> list[dict[str, Any]]:
-    """Return the messages that ask for groups of the lines, or for summaries of given groups."""
-    if ranges:
-        task = task_of(ranges)
-    else:
-        task = (f'Put these {len(lines)} items into at most {most_groups(len(lines))} groups, '
-                f'at most {fan_out} items in a group. The last group must end at {len(lines)}.')
-    items = '\n\n'.join(
-        numbered(lines[first - 1:last], first) for first, last in ranges or [(1, len(lines))])
-    return [{'role': 'system', 'content': SYSTEM},
-            {'role': 'user', 'content': f'{task}\n\n{items}'}]
+def _numbered(lines: Sequence[str]) -> list[str]:
+    return [f'{number}. {line}' for number, line in enumerate(lines, 1)]
+
+
+def ask(lines: Sequence[str], fan_out: int, limit: int) -> list[dict[str, Any]]:
+    """Return the messages that ask for groups of the lines.
+
+    They have at most `limit` tokens, for which lines are cut so that a second try fits too.
+    Raises ValueError for more lines than `most_items`.
+    """
+    count = len(lines)
+    if count > most_items(limit):
+        raise ValueError(f'{count} items do not fit into a prompt of {limit} tokens')
+    task = (f'Put these {count} items into at most {most_groups(count)} groups, '
+            f'at most {fan_out} items in a group. The last group must end at {count}.')
+    room = _room(limit, f'{task}\n\n') - prompt_size.tokens(task_of(_each(count)))
+    items = '\n'.join(prompt_size.fitting(_numbered(lines), room))
+    return _messages(f'{task}\n\n{items}')
+
+
+def most_items(limit: int) -> int:
+    """Return how many items a prompt of `limit` tokens can list."""
+    # A second try names the range of each group, of which there may be one an item.
+    each = prompt_size.SHORTEST_LINE + prompt_size.tokens(task_of([(9999, 9999)] * 2)) \
+        - prompt_size.tokens(task_of([(9999, 9999)]))
+    return max(1, (_room(limit, '') - TASK_TOKENS) // each)
+
+
+def _room(limit: int, task: str) -> int:
+    return prompt_size.of_first_try(limit) - prompt_size.tokens_of(_messages(task))
+
+
+def _each(count: int) -> Ranges:
+    return [(place, place) for place in range(1, count + 1)]
+
+
+def _messages(content: str) -> list[dict[str, Any]]:
+    return [{'role': 'system', 'content': SYSTEM}, {'role': 'user', 'content': content}]
 
 
 def task_of(ranges: Ranges) -> str:
@@ -139,11 +167,12 @@ def task_of(ranges: Ranges) -> str:
     return f'Write a summary for each of these {len(ranges)} groups: {listed}.'
 
 
-def ask_again(reply: str, errors: Sequence[str], ranges: Ranges) -> list[dict[str, Any]]:
+def ask_again(begun: Sequence[dict[str, Any]], reply: str, errors: Sequence[str],
+              ranges: Ranges, limit: int) -> list[dict[str, Any]]:
     """Return what follows on a reply which cannot be used: its errors, and groups to summarise."""
-    return [{'role': 'assistant', 'content': reply}, {
-        'role': 'user', 'content': f'That reply cannot be used: {"; ".join(errors)}. '
-        f'{task_of(ranges)} Reply with the corrected JSON only.'}]
+    return prompt_size.answered(
+        begun, reply, 'That reply cannot be used: ', '; '.join(errors),
+        f'. {task_of(ranges)} Reply with the corrected JSON only.', limit)
 
 
 def parse(text: str, lines: Sequence[str], max_group: int, max_chars: int,
@@ -153,37 +182,32 @@ def parse(text: str, lines: Sequence[str], max_group: int, max_chars: int,
     `facts` are the whole texts that the lines shorten.
     """
     try:
-        content = json.loads(_json_in(text), strict=False)
-    except ValueError as error:
-        return Parsed((), (f'the reply is no valid JSON ({error})',))
+        content = json_of(text, 'groups')
+    except ModelReplyError as error:
+        return _refused(str(error))
     listed = content.get('groups') if isinstance(content, dict) else content
     if not isinstance(listed, list) or not listed:
-        return Parsed((), ('the reply has no list "groups"',))
+        return _refused('the reply has no list "groups"')
     groups: list[Group] = []
     for number, item in enumerate(listed, 1):
         group = _group(item)
         if group is None:
-            return Parsed((), (f'group {number} needs whole numbers "first" and "last" and a '
-                               'text "summary"',))
+            return _refused(f'group {number} needs whole numbers "first" and "last" and a text '
+                            '"summary"')
         groups.append(group)
-    errors = _range_errors(groups, len(lines), max_group)
+    errors = [Fault('groups', error) for error in _range_errors(groups, len(lines), max_group)]
     ranges_stand = not errors
     doubtful: set[int] = set()
     for place, group in enumerate(groups):
-        if trouble := _summary_error(place + 1, group, lines, max_chars, facts):
-            errors.append(trouble)
+        if troubles := _summary_errors(place + 1, group, lines, max_chars, facts):
+            errors += troubles
             doubtful.add(place)
     return Parsed(tuple(groups), tuple(errors[:MAX_ERRORS]),
                   frozenset(doubtful) if ranges_stand else None)
 
 
-def _json_in(text: str) -> str:
-    fence = _FENCE.search(text)
-    if fence:
-        text = fence.group(1)
-    starts = [at for at in (text.find('{'), text.find('[')) if at >= 0]
-    ends = max(text.rfind('}'), text.rfind(']'))
-    return text[min(starts):ends + 1] if starts and ends >= min(starts) else text
+def _refused(text: str) -> Parsed:
+    return Parsed((), (Fault('form', text),))
 
 
 def _group(item: Any) -> Group | None:
@@ -219,18 +243,15 @@ def _range_errors(groups: Sequence[Group], count: int, max_group: int) -> list[s
     return errors
 
 
-def _summary_error(number: int, group: Group, lines: Sequence[str], max_chars: int,
-                   facts: Sequence[str]) -> str:
+def _summary_errors(number: int, group: Group, lines: Sequence[str], max_chars: int,
+                    facts: Sequence[str]) -> list[Fault]:
     if len(group.summary) > max_chars:
-        return f'the summary of group {number} is longer than {max_chars} characters'
+        return [Fault('too long', f'the summary of group {number} is longer than {max_chars} '
+                      'characters')]
     low, high = max(0, group.first - 1), group.last
     members = [*lines[low:high], *facts[low:high]]
-    if invented := invented_in(group.summary, members):
-        return (f'the summary of group {number} says {", ".join(invented)}, '
-                'which none of its items says')
-    if misplaced := misplaced_in(group.summary, members, [*lines, *facts]):
-        return (f'the summary of group {number} says {", ".join(misplaced[:3])}, '
-                'which only items of other groups say')
-    if untold := untold_failures(group.summary, lines[low:high]):
-        return f'the summary of group {number} does not say that this failed: {untold[0]}'
-    return ''
+    found = faults_in(group.summary, lines[low:high], facts[low:high])
+    if not found and (misplaced := misplaced_in(group.summary, members, [*lines, *facts])):
+        found = [Fault('misplaced', f'it says {", ".join(misplaced[:3])}, which only items of '
+                       'other groups say')]
+    return [Fault(one.kind, f'the summary of group {number}: {one.text}') for one in found]

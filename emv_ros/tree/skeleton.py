@@ -1,9 +1,10 @@
 """The upper tree: each event and goal has a place under its day, and the days one root.
 
-It stands on template texts at the end of every transaction: no reader ever meets a tree without a
-root or a parent without children, whenever a consolidation is stopped. What changed below is open
-and marked as made by the calendar until `emv_ros.tree.tidy` has grouped it and, with a model,
-written it anew.
+No reader ever meets a tree without a root or a parent without children, whenever a consolidation
+is stopped: it is whole at the end of every transaction. Where something changed below that a text
+may speak of, the text is one from a template, and the node is open and marked as made by the
+calendar, as all above it are, until `emv_ros.tree.tidy` has grouped it and, with a model, written
+it anew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.records import Node
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, local_date
+from emv_ros.tree.heads import Head, drop_head, head_of
 from emv_ros.tree.levels import (
     DAY,
     EPISODE,
@@ -31,12 +33,10 @@ from emv_ros.tree.levels import (
     path_named,
     path_of,
 )
+from emv_ros.tree.partition import has_room
 from emv_ros.tree.stretch import chunks
 from emv_ros.tree.texts import headline
 from emv_ros.tree.upper_texts import Item, group_text, period_text
-
-# Marks an event or goal that a grouping looked at and left alone, in its `prompt_version`.
-ALONE = 'alone'
 
 
 class Skeleton:
@@ -50,7 +50,8 @@ class Skeleton:
         self.robot_id = writer.store.robot_id(writer.session, robot)
         self.zone = zone
         self.settings = settings
-        self.touched: set[int] = set()
+        self.touched: set[int] = set()  # their spans or texts may have to be renewed
+        self.retold: set[int] = set()  # those of them that have other children, or changed ones
         self.written = 0
         self._held: list[schema.NodeRow] = []  # a session forgets rows that nobody holds
 
@@ -78,6 +79,11 @@ class Skeleton:
         return self.session.scalar(select(row).where(
             row.robot_id == self.robot_id, row.parent_id.is_(None), row.level >= DAY))
 
+    def retell(self, node_id: int) -> None:
+        """Have a node's text, and those above it, made anew by `refresh`."""
+        self.touched.add(node_id)
+        self.retold.add(node_id)
+
     # Placing
 
     def attach(self, items: Iterable[schema.NodeRow]) -> None:
@@ -92,7 +98,7 @@ class Skeleton:
             item.parent_id = parent.id
             item.prompt_version = ''
             insort(below[parent.id], item, key=lambda node: (node.start_ns, node.id))
-            self.touched.add(parent.id)
+            self.retell(parent.id)
         self.session.flush()
 
     def _place_for(self, item: schema.NodeRow, parent: schema.NodeRow,
@@ -116,7 +122,7 @@ class Skeleton:
     def detach(self, item: schema.NodeRow) -> None:
         """Take an event or goal out of its place."""
         if item.parent_id is not None:
-            self.touched.add(item.parent_id)
+            self.retell(item.parent_id)
             item.parent_id = None
             self.session.flush()
 
@@ -124,9 +130,9 @@ class Skeleton:
         """Put nodes under a parent."""
         for child in children:
             if child.parent_id is not None:
-                self.touched.add(child.parent_id)
+                self.retell(child.parent_id)
             child.parent_id = parent.id
-        self.touched.add(parent.id)
+        self.retell(parent.id)
         self.session.flush()
 
     def add(self, level: int, children: Sequence[schema.NodeRow], parent: schema.NodeRow | None,
@@ -178,13 +184,8 @@ class Skeleton:
             return
         if last.level <= GOAL:
             last.prompt_version = ''
-        elif last.level == EPISODE and self._size(last.id) < self.settings.fan_out:
+        elif last.level == EPISODE and has_room(self.children(last.id), self.settings.fan_out):
             last.is_open, last.made_by = True, 'calendar'
-
-    def _size(self, node_id: int) -> int:
-        row = schema.NodeRow
-        return int(self.session.scalar(
-            select(func.count()).select_from(row).where(row.parent_id == node_id)) or 0)
 
     # Keeping it whole
 
@@ -196,37 +197,60 @@ class Skeleton:
                 self.touched.clear()
                 break
             lowest = min(node.level for node in nodes)
-            for node in nodes:
+            for node in sorted(nodes, key=lambda node: node.id):
                 if node.level == lowest:
                     self.touched.discard(node.id)
-                    if node.parent_id is not None:
-                        self.touched.add(node.parent_id)
-                    self._renew(node)
+                    above = node.parent_id
+                    is_new = self._renew(node)
+                    if above is not None:
+                        self.retell(above) if is_new else self.touched.add(above)
             self.touched = {node_id for node_id in self.touched if self.get(node_id) is not None}
+        self.retold.clear()
         self.session.flush()
 
-    def _renew(self, node: schema.NodeRow) -> None:
+    def _renew(self, node: schema.NodeRow) -> bool:
+        """Renew a node, or remove it; return whether those above have to be told anew, too."""
         children = self.children(node.id)
         if not children:
             self._remove(node)
-        elif len(children) == 1 and node.level != DAY:
+            return True
+        if len(children) == 1 and node.level != DAY:
             children[0].parent_id = node.parent_id
             self.session.flush()
             self._remove(node)
-        else:
-            for ordinal, child in enumerate(children):
-                child.ordinal = ordinal
-            self.writer.update(
-                node.id, start_ns=children[0].start_ns,
-                end_ns=max(child.end_ns for child in children), is_open=True, made_by='calendar',
-                model='', prompt_version='', prompt_tokens=0, completion_tokens=0,
-                summary=self.template(node, children))
+            return True
+        for ordinal, child in enumerate(children):
+            child.ordinal = ordinal
+        values: dict[str, Any] = {
+            'start_ns': children[0].start_ns, 'end_ns': max(child.end_ns for child in children)}
+        is_stale = node.made_by == 'calendar' or node.id in self.retold or any(
+            child.level >= EPISODE and child.made_by == 'calendar' for child in children)
+        if is_stale:
+            values |= {
+                'is_open': True, 'made_by': 'calendar', 'model': '', 'prompt_version': '',
+                'prompt_tokens': 0, 'completion_tokens': 0, 'cost': 0.0,
+                'summary': self.template(node, children)}
+            self.written += 1
+        self.writer.update(node.id, **values)
+        return is_stale
+
+    def retell_above(self, node: schema.NodeRow) -> None:
+        """Renew the templates of the periods above a node that quote its text."""
+        while node.level >= DAY and node.parent_id is not None:
+            node = self.session.get_one(schema.NodeRow, node.parent_id)
+            if node.made_by != 'calendar':
+                break
+            summary = self.template(node, self.children(node.id))
+            if summary == node.summary:
+                break
+            self.writer.update(node.id, summary=summary)
             self.written += 1
 
     def _remove(self, node: schema.NodeRow) -> None:
         document = schema.DocumentRow
         self.session.execute(delete(document).where(
             document.kind == 'node', document.ref_id == node.id))
+        drop_head(self.session, node.id)
         self.session.delete(node)
         self.session.flush()
 
@@ -236,8 +260,11 @@ class Skeleton:
         """Return the text of a group or period from a template."""
         limit = self.settings.max_summary_chars
         if node.level > DAY:
-            return period_text([(child.level, child.start_ns, child.end_ns, child.summary)
-                                for child in children], self.zone, limit)
+            head = head_of(self.session, node.id, children) or Head('', 0)
+            return period_text(
+                [(child.level, child.start_ns, child.end_ns, child.summary)
+                 for child in children[head.count if head.text else 0:]],
+                self.zone, limit, head.text)
         return group_text(self._items(children, node.level == EPISODE), node.level == DAY,
                           self.zone, limit)
 

@@ -6,24 +6,35 @@ derived from it alone is what would be derived from the whole past.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+import logging
 from typing import Any
 
-from sqlalchemy import and_, func, select, true, update
+from sqlalchemy import ColumnElement, and_, func, literal, select, true, update
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.rows import object_of, record_of, relation_of
+from emv_ros.records import Status
 from emv_ros.timeline import HOUR_NS, Interval
 from emv_ros.tree.events import Stretch
 from emv_ros.tree.levels import DAY, EPISODE, GOAL
 from emv_ros.tree.raw import RAW_KINDS
+from emv_ros.tree.reopening import next_piece
+from emv_ros.tree.unread import UNREADABLE, Unread, check_sound
 
 EVENT_KINDS = ('skill_event', 'utterance', 'scene', 'annotation', 'observation')
 # So many waiting records are taken at once, so that no transaction holds the writers for long.
 CHUNK = 800
 IN_LIMIT = 500
+ENDS = frozenset(str(status) for status in Status if status.is_final)
+# The rows that a scene consists of.
+PARTS: dict[str, Any] = {
+    'scene_object': schema.SceneObjectRow, 'scene_relation': schema.SceneRelationRow}
+
+log = logging.getLogger(__name__)
 
 
 def chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
@@ -31,25 +42,16 @@ def chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
     return (ids[start:start + IN_LIMIT] for start in range(0, len(ids), IN_LIMIT))
 
 
-@dataclass(frozen=True, slots=True)
-class Dirty:
-    """A span that has waiting records."""
+def find_dirty(session: Session, robot_id: int, gap_ns: int) -> Interval | None:
+    """Return the earliest span that waits, up to a pause or CHUNK records; None if nothing.
 
-    span: Interval
-    has_raw: bool
-
-
-def find_dirty(session: Session, robot_id: int, gap_ns: int) -> Dirty | None:
-    """Return the earliest span that waits, up to a pause or CHUNK records; None if nothing."""
+    Re-opened spans come first: what records said that are gone has no right to stay.
+    """
+    if (piece := next_piece(session, robot_id)) is not None:
+        return piece
     stamps: list[tuple[int, int]] = []
     for kind in EVENT_KINDS:
-        table = schema.KINDS[kind]
-        end = table.stamp_ns
-        if hasattr(table, 'end_ns'):
-            end = func.coalesce(table.end_ns, table.stamp_ns)
-        stamps.extend((start, max(start, last)) for start, last in session.execute(
-            select(table.stamp_ns, end).where(table.robot_id == robot_id, table.pending)
-            .order_by(table.stamp_ns).limit(CHUNK)))
+        stamps.extend(_waiting(session, robot_id, kind))
     stamps.sort()
     first_raw = min((stamp for kind in RAW_KINDS if (stamp := _raw_bound(
         session, robot_id, kind, func.min, None)) is not None), default=None)
@@ -61,12 +63,28 @@ def find_dirty(session: Session, robot_id: int, gap_ns: int) -> Dirty | None:
         if begins - end_ns > gap_ns:
             break
         end_ns = max(end_ns, ends)
-    has_raw = first_raw is not None and first_raw <= max(end_ns, start_ns + HOUR_NS)
-    if has_raw:
+    if first_raw is not None and first_raw <= max(end_ns, start_ns + HOUR_NS):
         within = Interval(start_ns, start_ns + HOUR_NS)
         end_ns = max([end_ns, *(stamp for kind in RAW_KINDS if (stamp := _raw_bound(
             session, robot_id, kind, func.max, within)) is not None)])
-    return Dirty(Interval(start_ns, end_ns), has_raw)
+    return Interval(start_ns, end_ns)
+
+
+def _waiting(session: Session, robot_id: int, kind: str) -> Iterable[tuple[int, int]]:
+    """Yield the spans of the first CHUNK waiting records of a kind; settle those without a time."""
+    table = schema.KINDS[kind]
+    end = func.coalesce(table.end_ns, table.stamp_ns) if hasattr(table, 'end_ns') \
+        else table.stamp_ns
+    for ref_id, start_ns, end_ns in session.execute(
+            select(table.id, table.stamp_ns, end).where(
+                table.robot_id == robot_id, table.pending)
+            .order_by(table.stamp_ns).limit(CHUNK)).all():
+        if isinstance(start_ns, int):
+            yield start_ns, max(start_ns, end_ns) if isinstance(end_ns, int) else start_ns
+        else:
+            log.warning('%s %d has no time and no place in the tree: its stamp is damaged',
+                        kind.replace('_', ' '), ref_id)
+            _take(session, kind, table.id == ref_id)
 
 
 def _raw_bound(session: Session, robot_id: int, kind: str, bound: Any,
@@ -128,51 +146,129 @@ def _with_named_parents(session: Session, robot_id: int, span: Interval) -> Inte
                 # An id that a source uses again far away is another run.
                 row.stamp_ns >= span.start_ns - 24 * HOUR_NS, row.stamp_ns <= span.end_ns)):
             span = Interval(min(span.start_ns, first_ns), max(span.end_ns, last_ns))
+    return _with_named_children(session, robot_id, span)
+
+
+def _with_named_children(session: Session, robot_id: int, span: Interval) -> Interval:
+    """Widen a span to the runs that name a waiting run of which only the end was reported."""
+    row = schema.SkillEventRow
+    try:
+        ended = [source_id for source_id, transitions in session.execute(
+            select(row.source_id, row.transitions).where(
+                row.robot_id == robot_id, row.pending, row.source_id != '',
+                row.stamp_ns >= span.start_ns, row.stamp_ns <= span.end_ns))
+            if _tells_only_an_end(transitions)]
+    except UNREADABLE:  # one of them is damaged, and is named when the stretch is read
+        return span
+    for part in chunks(ended):
+        first_ns = session.scalar(select(func.min(row.stamp_ns)).where(
+            row.robot_id == robot_id, row.parent_source_id.in_(part),
+            row.stamp_ns >= span.start_ns - 24 * HOUR_NS, row.stamp_ns <= span.end_ns))
+        if first_ns is not None:
+            span = Interval(min(span.start_ns, first_ns), span.end_ns)
     return span
 
 
-def load(session: Session, robot_id: int, robot: str, span: Interval) -> Stretch:
-    """Return the records that begin in a span, ends included; locked if the database can."""
+def _tells_only_an_end(transitions: Any) -> bool:
+    """Whether the first change of state is an end; False for what is no list of changes."""
+    first = transitions[0] if isinstance(transitions, list) and transitions else None
+    return isinstance(first, list) and bool(first) and str(first[0]) in ENDS
+
+
+def load(session: Session, robot_id: int, robot: str,
+         span: Interval) -> tuple[Stretch, list[Unread]]:
+    """Return the records that begin in a span, ends included, and the rows that are none.
+
+    Locked if the database can.
+    """
+    unread: list[Unread] = []
     found: dict[str, list[Any]] = {}
     for kind in EVENT_KINDS:
         table = schema.KINDS[kind]
-        rows = session.scalars(
-            select(table).where(table.robot_id == robot_id, table.stamp_ns >= span.start_ns,
-                                table.stamp_ns <= span.end_ns)
-            .order_by(table.stamp_ns, table.id).with_for_update())
-        found[kind] = [record_of(kind, row, robot) for row in rows]
-    scenes = _with_contents(session, found['scene'])
-    return Stretch(found['skill_event'], found['utterance'], scenes, found['annotation'],
-                   found['observation'])
+        inside = and_(table.robot_id == robot_id, table.stamp_ns >= span.start_ns,
+                      table.stamp_ns <= span.end_ns)
+        found[kind] = _read(session, kind, inside, partial(_sound, kind, robot), unread)
+    found['scene'] = _with_contents(session, found['scene'], unread)
+    return Stretch(found['skill_event'], found['utterance'], found['scene'], found['annotation'],
+                   found['observation']), unread
 
 
-def _with_contents(session: Session, scenes: list[Any]) -> list[Any]:
-    objects: dict[int, list[Any]] = {}
-    relations: dict[int, list[Any]] = {}
-    for part in chunks([scene.id for scene in scenes]):
-        thing, relation = schema.SceneObjectRow, schema.SceneRelationRow
-        for row in session.scalars(
-                select(thing).where(thing.scene_id.in_(part)).order_by(thing.id)):
-            objects.setdefault(row.scene_id, []).append(object_of(row))
-        for link in session.scalars(
-                select(relation).where(relation.scene_id.in_(part)).order_by(relation.id)):
-            relations.setdefault(link.scene_id, []).append(relation_of(link))
-    return [replace(scene, objects=tuple(objects.get(scene.id, ())),
-                    relations=tuple(relations.get(scene.id, ()))) for scene in scenes]
+def _sound(kind: str, robot: str, row: Any) -> Any:
+    record = record_of(kind, row, robot)
+    check_sound(record)
+    return record
 
 
-def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch) -> None:
-    """Mark what was read, and the raw records of the span, as consolidated."""
+def _read(session: Session, kind: str, inside: ColumnElement[bool],
+          made_of: Callable[[Any], Any], unread: list[Unread]) -> list[Any]:
+    """Return what is made of rows; one by one where one of them is damaged, which is told."""
+    table = PARTS.get(kind) or schema.KINDS[kind]
+    order = table.id if kind in PARTS else table.stamp_ns
+    query = select(table).where(inside).order_by(order, table.id)
+    try:
+        return [made_of(row) for row in session.scalars(query.with_for_update())]
+    except UNREADABLE:
+        records = []
+    stamp = table.stamp_ns if hasattr(table, 'stamp_ns') else literal(0)
+    for ref_id, stamp_ns in session.execute(
+            select(table.id, stamp).where(inside).order_by(order, table.id)).all():
+        try:
+            records.append(made_of(session.get_one(table, ref_id)))
+        except UNREADABLE as error:
+            unread.append(Unread(kind, ref_id, stamp_ns, str(error)))
+    return records
+
+
+def _with_contents(session: Session, scenes: list[Any], unread: list[Unread]) -> list[Any]:
+    parts: dict[str, dict[int, list[Any]]] = {kind: {} for kind in PARTS}
+    for ids in chunks([scene.id for scene in scenes]):
+        for kind, table in PARTS.items():
+            make: Callable[[Any], Any] = object_of if kind == 'scene_object' else relation_of
+            for scene_id, part in _read(session, kind, table.scene_id.in_(ids),
+                                        partial(_placed, make), unread):
+                parts[kind].setdefault(scene_id, []).append(part)
+    return [replace(scene, objects=tuple(parts['scene_object'].get(scene.id, ())),
+                    relations=tuple(parts['scene_relation'].get(scene.id, ())))
+            for scene in scenes]
+
+
+def _placed(make: Callable[[Any], Any], row: Any) -> tuple[int, Any]:
+    return row.scene_id, make(row)
+
+
+def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch,
+           unread: Sequence[Unread]) -> tuple[int, list[Unread]]:
+    """Mark what was read, and the raw records of the span, as consolidated.
+
+    Return how many had waited, and which of them could not be read.
+    """
+    taken, news = 0, []
+    for row in unread:
+        if row.kind in PARTS:
+            part = PARTS[row.kind]
+            is_new = bool(session.scalar(
+                select(schema.SceneRow.pending).join(part, part.scene_id == schema.SceneRow.id)
+                .where(part.id == row.ref_id)))
+        else:
+            is_new = bool(_take(session, row.kind, schema.KINDS[row.kind].id == row.ref_id))
+            taken += is_new
+        news += [row] if is_new else []
     for kind, records in zip(EVENT_KINDS, (
             stretch.runs, stretch.utterances, stretch.scenes, stretch.annotations,
             stretch.observations), strict=True):
-        table = schema.KINDS[kind]
         for part in chunks([record.id or 0 for record in records]):
-            session.execute(update(table).where(table.id.in_(part), table.pending)
-                            .values(pending=False).execution_options(synchronize_session=False))
+            taken += _take(session, kind, schema.KINDS[kind].id.in_(part))
     for kind in RAW_KINDS:
         table = schema.KINDS[kind]
-        session.execute(update(table).where(
-            table.robot_id == robot_id, table.pending, table.stamp_ns >= span.start_ns,
-            table.stamp_ns <= span.end_ns).values(pending=False)
-            .execution_options(synchronize_session=False))
+        taken += _take(session, kind, and_(
+            table.robot_id == robot_id, table.stamp_ns >= span.start_ns,
+            table.stamp_ns <= span.end_ns))
+    return taken, news
+
+
+def _take(session: Session, kind: str, wanted: ColumnElement[bool]) -> int:
+    table = schema.KINDS[kind]
+    done: Any = session.execute(
+        update(table).where(wanted, table.pending).values(pending=False)
+        .execution_options(synchronize_session=False))
+    return int(done.rowcount)

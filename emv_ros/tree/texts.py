@@ -1,7 +1,7 @@
 """The texts of nodes from templates: true, short, and without a model.
 
-They quote recorded words and labels; nothing in them is an instruction. Values of parameters go
-through a rule that drops what says nothing to a person (numbers, frames, hosts, joints).
+They quote recorded words and labels; nothing in them is an instruction. Which parameters of a run
+are told is the business of `parameters`.
 """
 
 from __future__ import annotations
@@ -9,39 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 import re
 
-from emv_ros.memory.documents import named_values
-from emv_ros.records import Observation, Scene, SkillEvent, Status, Utterance
+from emv_ros.records import Observation, Record, Scene, SkillEvent, Status, Utterance
 from emv_ros.timeline import format_duration
 from emv_ros.tree.drafts import Draft, has_known_start
+from emv_ros.tree.parameters import Choices, bare, told_parameters
 
-MAX_PARAMETERS = 4
 MAX_VALUE_CHARS = 80
+# A value that is alone, such as a step of a recipe, may be this long.
+MAX_ONLY_VALUE_CHARS = 160
 MAX_QUOTES = 6
 MAX_HEADLINE_CHARS = 90
-MAX_QUOTE_CHARS = 160
+LEAST_QUOTE_CHARS, MAX_QUOTE_CHARS = 48, 160
 SHORTEST_TOLD_NS = 50_000_000
-# How the text of a scene begins.
-SAW = 'saw '
-_SILENT_NAMES = {
-    'frame', 'agent', 'hostname', 'host', 'dataset', 'provider', 'clocktype', 'uuid', 'guid',
-    'robot', 'namespace', 'gazetargetname', 'status', 'mode', 'type'}
-_TELLING_INNER = ('class', 'name', 'object', 'location', 'text', 'label', 'person', 'step')
-# Coordinates that simulators write behind the name of a thing: 'Fridge|-02.78|+00.00|+02.22'.
+# How the text of a scene begins; what an event is called of which nothing was told.
+SAW, NOTHING = 'saw ', 'nothing told'
 _PLURAL = re.compile(r'(?<=[a-z])s\b')
-_COORDINATES = re.compile(r'(\|[+-]?\d+(\.\d+)?)+')
 
 
 def clip(text: str, limit: int) -> str:
-    """Return a text on one line, cut at a word where it is longer than `limit`."""
+    """Return a text on one line, cut where it is longer than `limit`.
+
+    The cut falls between words; not where they have no spaces between, and half would be lost.
+    """
     text = ' '.join(text.split())
     if len(text) <= limit:
         return text
-    return text[:limit - 1].rsplit(' ', 1)[0].rstrip(' ,;:') + '…'
+    kept = text[:limit - 1]
+    space = kept.rfind(' ')
+    return kept[:space if space >= limit // 2 else limit].rstrip(' ,;:') + '…'
 
 
-def quote(text: str) -> str:
+def quote(text: str, limit: int = MAX_QUOTE_CHARS) -> str:
     """Return recorded words in double quotes which nothing in them can end."""
-    return '"' + clip(text.replace('"', "'"), MAX_QUOTE_CHARS) + '"'
+    return '"' + clip(text.replace('"', "'"), limit) + '"'
 
 
 def join_within(parts: Iterable[str], limit: int, glue: str = ', ') -> str:
@@ -59,27 +59,29 @@ def join_within(parts: Iterable[str], limit: int, glue: str = ', ') -> str:
     return clip(f'{text}{glue}+{left_out} more' if left_out else text, limit)
 
 
-def telling_parameters(run: SkillEvent) -> list[str]:
-    """Return the values of a run's parameters that say something to a person."""
-    said: dict[str, None] = {}
-    for name, value in named_values(run.parameters):
-        parts = name.lower().split('.')
-        last = parts[-1].replace('_', '')
-        if last in _SILENT_NAMES or value.lower() in parts or value.startswith('<'):
-            continue
-        if len(parts) > 2 or (len(parts) == 2 and not last.startswith(_TELLING_INNER)):
-            continue
-        if len(parts) == 2 and 'instance' in parts[0]:
-            continue
-        value = _COORDINATES.sub('', value).strip('"\' ')
-        if value:
-            said[clip(value, MAX_VALUE_CHARS)] = None
-    return list(said)[:MAX_PARAMETERS]
+def head_of(draft: Draft, choices: Choices | None, spoken: Iterable[str] = ()) -> str:
+    """Return what a run did, on what, how it ended and where; the name of what is no run.
+
+    `spoken` are words, bare, that are told beside it.
+    """
+    run = draft.run
+    if run is None:
+        return draft.name
+    values = told_parameters(run.skill, run.parameters, choices, spoken)
+    limit = MAX_ONLY_VALUE_CHARS if len(values) == 1 else MAX_VALUE_CHARS
+    told = ', '.join(clip(value, limit) for value in values)
+    done = outcome(run)
+    if draft.place and draft.place not in values:
+        done = f'{done} at {clip(draft.place, MAX_VALUE_CHARS)}'.strip()
+    parts = [run.skill, f'({told})' if told else '', done]
+    return ' '.join(part for part in parts if part)
 
 
 def outcome(run: SkillEvent) -> str:
     """Return how a run ended and how long it took, as far as that is known."""
     status = '' if run.status is Status.UNKNOWN else str(run.status)
+    if run.end_ns is None and not run.status.is_final:
+        return f'{status}, no end reported' if status else 'no end reported'
     if run.end_ns is None or not has_known_start(run):
         return status
     length_ns = run.end_ns - run.stamp_ns
@@ -88,23 +90,27 @@ def outcome(run: SkillEvent) -> str:
     return f'{status} after {format_duration(length_ns)}'
 
 
-def words_of_scene(scene: Scene) -> str:
-    """Return what a scene shows: 'mug (dirty), 2 × cup; mug on table'."""
+def words_of_scene(scene: Scene, limit: int) -> str:
+    """Return what a scene shows, within a limit: 'mug (dirty), 2 × cup; mug on table'."""
     names: dict[str, int] = {}
     for item in scene.objects:
         name = f'{item.name} ({item.state})' if item.state else item.name
         names[name] = names.get(name, 0) + 1
     said = {item.instance: item.name for item in scene.objects if item.instance}
-    seen = ', '.join(f'{count} × {name}' if count > 1 else name for name, count in names.items())
     relations = [f'{said.get(item.subject, item.subject)} {item.predicate} '
                  f'{said.get(item.object, item.object)}' for item in scene.relations]
-    return '; '.join(part for part in (seen, ', '.join(dict.fromkeys(relations))) if part)
+    related = ', '.join(dict.fromkeys(relations))
+    things = (f'{count} × {name}' if count > 1 else name for name, count in names.items())
+    # Of both together the relations are the first to be cut, since they name the things again.
+    seen = join_within(things, max(limit // 2, limit - len(related) - 2) if related else limit)
+    related = clip(related, limit - len(seen) - 2) if related else ''
+    return '; '.join(part for part in (seen, related) if part) or 'nothing'
 
 
-def words_of_speech(words: Utterance) -> str:
+def words_of_speech(words: Utterance, limit: int = MAX_QUOTE_CHARS) -> str:
     """Return who said what, the robot's own words as the robot's."""
     speaker = words.speaker or ('robot' if words.is_own else 'someone')
-    return f'{speaker} said {quote(words.text)}'
+    return f'{speaker} said {quote(words.text, limit)}'
 
 
 def words_of_observation(seen: Observation) -> str:
@@ -119,54 +125,59 @@ def is_sighting(text: str) -> bool:
     return text.startswith(SAW)
 
 
-def told_by(drafts: Iterable[Draft]) -> tuple[list[str], list[str]]:
-    """Return what was seen (changes, then scenes, the latest first) and what was said, in order."""
-    records = sorted((record for draft in drafts for record in draft.records),
-                     key=lambda record: (record.stamp_ns, record.id or 0))
-    scenes = [f'{SAW}{seen}' for record in records
-              if isinstance(record, Scene) and (seen := words_of_scene(record))]
-    things = [words_of_observation(record) for record in records if isinstance(record, Observation)]
-    words = [words_of_speech(record) for record in records if isinstance(record, Utterance)]
-    return list(dict.fromkeys((*things, *reversed(scenes)))), words
+def seen_in(records: Iterable[Record], limit: int) -> list[str]:
+    """Return what was seen: changes and what was handled, then scenes, the latest first.
+
+    Each scene is told within the limit.
+    """
+    kept = sorted((record for record in records if isinstance(record, Scene | Observation)),
+                  key=lambda record: (record.stamp_ns, record.id or 0))
+    things = [words_of_observation(record) for record in kept if isinstance(record, Observation)]
+    scenes = [f'{SAW}{words_of_scene(record, limit - len(SAW))}' for record in kept
+              if isinstance(record, Scene)]
+    return list(dict.fromkeys((*things, *reversed(scenes))))
 
 
-def event_text(draft: Draft, limit: int) -> str:
+def said_in(records: Iterable[Record]) -> list[Utterance]:
+    """Return what was said, in order."""
+    return sorted((record for record in records if isinstance(record, Utterance)),
+                  key=lambda record: (record.stamp_ns, record.id or 0))
+
+
+def event_text(draft: Draft, limit: int, choices: Choices | None = None) -> str:
     """Return the text of an event: what was done, how it ended, what was seen and said."""
-    run, annotation = draft.run, draft.annotation
-    seen, words = told_by([draft])
+    said = said_in(draft.records)
     parts: list[str] = []
-    if run is not None:
-        spoken = {_bare(record.text) for record in draft.records if isinstance(record, Utterance)}
-        values = [value for value in telling_parameters(run) if _bare(value) not in spoken]
-        head = f'{run.skill} ({", ".join(values)})' if values else run.skill
-        parts.append(' '.join(part for part in (head, outcome(run)) if part))
-        if run.narration:
-            parts.append(run.narration)
-    elif annotation is not None:
-        parts.append(annotation.text)
-    parts.extend(_some(words))
+    if draft.run is not None:
+        parts.append(head_of(draft, choices, [bare(words.text) for words in said]))
+        if draft.run.narration:
+            parts.append(draft.run.narration)
+    elif draft.annotation is not None:
+        parts.append(draft.annotation.text)
+    # Words that are the whole event may fill it; within a run they share two thirds of it.
+    room = limit * 2 // 3 if parts or len(said) > 1 else limit
+    quoted = max(LEAST_QUOTE_CHARS, room // min(max(1, len(said)), MAX_QUOTES) - 24)
+    parts.extend(_some([words_of_speech(words, quoted) for words in said]))
+    # What was seen may fill the rest.
+    room = max(limit // 3, limit - sum(len(part) + 2 for part in parts))
+    seen = seen_in(draft.records, room)
     if seen:
-        parts.append(join_within(seen, limit // 2, '; '))
-    return clip('; '.join(parts), limit)
+        parts.append(join_within(seen, room, '; '))
+    return clip('; '.join(part for part in parts if part), limit) or NOTHING
 
 
-def goal_text(draft: Draft, limit: int) -> str:
+def goal_text(draft: Draft, limit: int, choices: Choices | None = None) -> str:
     """Return the text of a goal: how it ended, its parts, what was seen and said in it."""
-    run = draft.run
-    head = draft.name
-    if run is not None:
-        values = telling_parameters(run)
-        head = f'{head} ({", ".join(values)})' if values else head
-        head = ' '.join(part for part in (head, outcome(run)) if part)
-        if run.narration:
-            head = f'{head}; {run.narration}'
-    seen, words = told_by([draft])
-    below = [part for part in draft.walk() if part is not draft and not part.children]
-    more_words = [text for part in below if part.run for text in told_by([part])[1]]
-    more_seen = [text for part in below if part.run for text in told_by([part])[0]]
-    tail = [*_some([*words, *more_words])]
-    if seen or more_seen:
-        tail.append(join_within(dict.fromkeys((*seen, *more_seen)), limit // 4, '; '))
+    head = head_of(draft, choices)
+    if draft.run is not None and draft.run.narration:
+        head = f'{head}; {draft.run.narration}'
+    head = clip(head, limit // 2)
+    within = [*draft.records, *(record for part in draft.walk() if part.run and not part.children
+                                and part is not draft for record in part.records)]
+    tail = _some([words_of_speech(words) for words in said_in(within)])
+    seen = seen_in(within, limit // 4)
+    if seen:
+        tail.append(join_within(seen, limit // 4, '; '))
     ending = clip('; '.join(tail), limit // 2)
     room = max(40, limit - len(head) - len(ending) - 4)
     parts = join_within(tally(
@@ -186,8 +197,14 @@ def headline(name: str, summary: str) -> str:
         return clip(summary, MAX_HEADLINE_CHARS)
     if not summary.startswith(f'{name} ('):
         return clip(name, MAX_HEADLINE_CHARS)
-    end = summary.find(')', len(name))
-    return clip(summary[:end + 1], MAX_HEADLINE_CHARS) if end > 0 else name
+    depth = 0
+    for end in range(len(name) + 1, len(summary)):
+        depth += (summary[end] == '(') - (summary[end] == ')')
+        if not depth:
+            whole = summary[:end + 1]
+            return whole if end < MAX_HEADLINE_CHARS else (
+                clip(whole[:-1], MAX_HEADLINE_CHARS - 1) + ')')
+    return name
 
 
 def tally(items: Iterable[tuple[str, str, str]]) -> Iterator[str]:
@@ -217,10 +234,6 @@ def raw_text(counts: Sequence[tuple[str, int]]) -> str:
              for what, count in counts]
     return 'recorded ' + ' and '.join(
         [', '.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def _bare(text: str) -> str:
-    return ' '.join(re.findall(r'\w+', text.lower()))
 
 
 def _some(words: list[str]) -> list[str]:

@@ -10,6 +10,9 @@ from emv_ros.timeline import to_datetime
 from emv_ros.tree.levels import DAY, LEVEL_NAMES
 from emv_ros.tree.texts import clip, is_sighting, join_within, tally
 
+# Stands between the texts of several periods.
+GLUE = ' | '
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Item:
@@ -35,15 +38,25 @@ def group_text(items: Sequence[Item], is_day: bool, zone: tzinfo, limit: int) ->
     end = to_datetime(max(item.end_ns for item in items), zone)
     until = f'{end:%H:%M}' if end.date() == start.date() else f'{end:%H:%M (%d %B)}'
     head = f'{start:%A %d %B %Y}, {start:%H:%M} to {until}'
-    return f'{head}: {join_within(told, limit - len(head) - 2)}'
+    return clip(f'{head}: {join_within(told, limit - len(head) - 2)}', limit)
 
 
-def period_text(children: Sequence[tuple[int, int, int, str]], zone: tzinfo, limit: int) -> str:
-    """Return a part of the text of each child (level, start_ns, end_ns, text)."""
+def period_text(children: Sequence[tuple[int, int, int, str]], zone: tzinfo, limit: int,
+                head: str = '') -> str:
+    """Return a part of the text of each child (level, start_ns, end_ns, text), after the head."""
+    if head:
+        head = clip(head, limit * 2 // 3 if children else limit)
+        limit -= len(head) + len(GLUE)
+    if not children:
+        return head
     room = max(40, limit // len(children) - 2)
     parts = []
     for level, start_ns, _, text in children:
         start = to_datetime(start_ns, zone)
-        head = '' if level == DAY else f'{LEVEL_NAMES[level]} from {start:%Y-%m-%d}: '
-        parts.append(clip(f'{head}{text}', room))
-    return join_within(parts, limit, ' | ')
+        begin = f'{LEVEL_NAMES[level]} from {start:%Y-%m-%d}: '
+        if level == DAY:  # a day's template has its date, a model's text has none
+            date = f'{start:%A %d %B}'
+            begin = '' if text.startswith(date) else f'{date}: '
+        parts.append(clip(f'{begin}{text}', room))
+    told = join_within(parts, limit, GLUE)
+    return f'{head}{GLUE}{told}' if head else told

@@ -8,11 +8,11 @@ a hidden root, an empty memory) the root is virtual, with the id 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import date, tzinfo
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.errors import NotFoundError
@@ -22,7 +22,7 @@ from emv_ros.memory.rows import record_of
 from emv_ros.memory.schema import NodeRow
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, Record, SkillEvent
-from emv_ros.timeline import Interval, day_span, format_stamp
+from emv_ros.timeline import Interval, format_stamp
 from emv_ros.tree.levels import DAY, EVENT, LIFE
 from emv_ros.tree.raw import RAW_KINDS
 from emv_ros.tree.texts import join_within
@@ -71,6 +71,50 @@ class TreeView:
         with self.store.reading() as session:
             return self._shown_below(session, node_id)
 
+    def child_counts(self, node_ids: Sequence[int], level: int | None = None) -> dict[int, int]:
+        """Return how many children the window shows of each node that has any, from `level` up."""
+        found: dict[int, int] = {}
+        if VIRTUAL_ROOT_ID in node_ids:
+            found[VIRTUAL_ROOT_ID] = len(self._fitting(self._tops(), level))
+        with self.store.reading() as session:
+            for some in _parts(node_ids):
+                query = select(NodeRow.parent_id, func.count()).where(
+                    NodeRow.parent_id.in_(some), *self._shown_ones(level))
+                found |= {parent_id: count for parent_id, count in session.execute(
+                    query.group_by(NodeRow.parent_id)) if parent_id is not None}
+        return {key: count for key, count in found.items() if count}
+
+    def first_children(self, node_ids: Sequence[int], level: int | None = None,
+                       most: int | None = None) -> dict[int, list[Node]]:
+        """Return the first `most` children of each node that the window shows, from `level` up."""
+        found: dict[int, list[Node]] = {}
+        if VIRTUAL_ROOT_ID in node_ids:
+            found[VIRTUAL_ROOT_ID] = self._fitting(self._tops(), level)[:most]
+        order = (NodeRow.start_ns, NodeRow.ordinal, NodeRow.id)
+        with self.store.reading() as session:
+            robots = self._robots(session)
+            for some in _parts(node_ids):
+                ranked = select(NodeRow.id, func.row_number().over(
+                    partition_by=NodeRow.parent_id, order_by=order).label('place')).where(
+                        NodeRow.parent_id.in_(some), *self._shown_ones(level)).subquery()
+                query = select(NodeRow).join(ranked, NodeRow.id == ranked.c.id).order_by(*order)
+                if most is not None:
+                    query = query.where(ranked.c.place <= most)
+                for row in session.scalars(query):
+                    found.setdefault(row.parent_id or 0, []).append(self._node(row, robots))
+        return found
+
+    def level_counts(self, span: Interval | None = None) -> dict[int, int]:
+        """Return how many nodes of each level the window shows, only those in a span if given."""
+        with self.store.reading() as session:
+            query = select(NodeRow.level, func.count()).where(
+                NodeRow.robot_id.in_(list(self._robots(session))), *self._shown_ones())
+            if span is not None:
+                query = query.where(NodeRow.start_ns <= span.end_ns,
+                                    NodeRow.end_ns >= span.start_ns)
+            found = session.execute(query.group_by(NodeRow.level))
+            return {level: count for level, count in found}  # noqa: C416 - rows, not pairs
+
     def path(self, node_id: int) -> list[Node]:
         """Return the nodes from the root down to a node, both included."""
         nodes = [self.node(node_id)]
@@ -88,12 +132,6 @@ class TreeView:
         """Return the days with records in [start_ns, end_ns); parts of a day that is hidden."""
         with self.store.reading() as session:
             return self._search(session, DAY, start_ns, end_ns)
-
-    def day(self, day: date) -> list[Node]:
-        """Return the nodes of one calendar day, one a robot."""
-        span = day_span(day, self.zone)
-        return [node for node in self.days(span.start_ns, span.end_ns)
-                if span.contains(node.start_ns)]
 
     def overlapping(self, node_id: int, interval: Interval) -> list[Node]:
         """Return the children of a node that share time with an interval, an instant included."""
@@ -155,11 +193,28 @@ class TreeView:
         before_ns = self.window.before_ns
         return self._is_in_window(row) and (before_ns is None or row.end_ns < before_ns)
 
+    def _shown_ones(self, level: int | None = None) -> list[ColumnElement[bool]]:
+        """Return in SQL what `_is_shown` says, and that a node is of `level` or above."""
+        window, row = self.window, NodeRow
+        conditions: list[ColumnElement[bool]] = []
+        if window.end_ns is not None:
+            conditions.append(row.start_ns < window.end_ns)
+        if window.start_ns is not None:
+            conditions.append(or_(row.end_ns > window.start_ns, row.start_ns >= window.start_ns))
+        if window.before_ns is not None:
+            conditions.append(row.end_ns < window.before_ns)
+        if level is not None:
+            conditions.append(row.level >= level)
+        return conditions
+
+    @staticmethod
+    def _fitting(nodes: Sequence[Node], level: int | None) -> list[Node]:
+        return [node for node in nodes if level is None or node.level >= level]
+
     def _rows_below(self, session: Session, node_ids: Sequence[int]) -> list[NodeRow]:
-        return [row for start in range(0, len(node_ids), IN_LIMIT)
-                for row in session.scalars(
-                    select(NodeRow).where(NodeRow.parent_id.in_(node_ids[start:start + IN_LIMIT]))
-                    .order_by(NodeRow.start_ns, NodeRow.ordinal, NodeRow.id))]
+        return [row for some in _parts(node_ids) for row in session.scalars(
+            select(NodeRow).where(NodeRow.parent_id.in_(some))
+            .order_by(NodeRow.start_ns, NodeRow.ordinal, NodeRow.id))]
 
     def _shown_below(self, session: Session, node_id: int) -> list[Node]:
         robots = self._robots(session)
@@ -211,7 +266,11 @@ class TreeView:
                 for row in sorted(found, key=lambda row: (row.start_ns, row.end_ns, row.id))]
 
     def _lowest(self, session: Session, record: Any) -> NodeRow | None:
-        """Return the lowest node that covers the stamp of a record."""
+        """Return the lowest node that covers the stamp of a record.
+
+        What was recorded shortly before the first event of a day, or after the last, is covered
+        by no event: it belongs to the day that is nearest in time.
+        """
         found: NodeRow | None = None
         waiting = self._roots(session, [record.robot_id])
         while waiting:
@@ -220,15 +279,27 @@ class TreeView:
                 break
             found = max(covers, key=lambda row: (row.start_ns, -row.end_ns))
             waiting = self._rows_below(session, [found.id])
+        if (found is None or found.level > DAY) and not record.pending:
+            return self._nearest_day(session, record) or found
         return found
+
+    def _nearest_day(self, session: Session, record: Any) -> NodeRow | None:
+        days = select(NodeRow).where(NodeRow.robot_id == record.robot_id, NodeRow.level == DAY)
+        stamp_ns = record.stamp_ns
+        before = session.scalar(days.where(NodeRow.start_ns <= stamp_ns)
+                                .order_by(NodeRow.start_ns.desc()).limit(1))
+        after = session.scalar(days.where(NodeRow.start_ns > stamp_ns)
+                               .order_by(NodeRow.start_ns).limit(1))
+        return min((row for row in (before, after) if row is not None), key=lambda row: max(
+            row.start_ns - stamp_ns, stamp_ns - row.end_ns), default=None)
 
     # Records
 
     def _members(self, session: Session, node_ids: Sequence[int]) -> list[tuple[str, int]]:
         row = schema.NodeMemberRow
-        return [(kind, ref_id) for start in range(0, len(node_ids), IN_LIMIT)
-                for kind, ref_id in session.execute(select(row.kind, row.ref_id).where(
-                    row.node_id.in_(node_ids[start:start + IN_LIMIT])))]
+        return [(kind, ref_id) for some in _parts(node_ids)
+                for kind, ref_id in session.execute(
+                    select(row.kind, row.ref_id).where(row.node_id.in_(some)))]
 
     def _records(self, session: Session, members: Sequence[tuple[str, int]]) -> list[Any]:
         robots = self._robots(session)
@@ -237,14 +308,12 @@ class TreeView:
             by_kind.setdefault(kind, []).append(ref_id)
         found: list[Any] = []
         if 'scene' in by_kind:
-            ids = by_kind.pop('scene')
-            found.extend(scene for start in range(0, len(ids), IN_LIMIT)
-                         for scene in queries.scenes(self.store, ids=ids[start:start + IN_LIMIT]))
+            found.extend(scene for some in _parts(by_kind.pop('scene'))
+                         for scene in queries.scenes(self.store, ids=some))
         for kind, ids in by_kind.items():
             table = schema.KINDS[kind]
-            for start in range(0, len(ids), IN_LIMIT):
-                rows = session.scalars(
-                    select(table).where(table.id.in_(ids[start:start + IN_LIMIT])))
+            for some in _parts(ids):
+                rows = session.scalars(select(table).where(table.id.in_(some)))
                 found.extend(record_of(kind, row, robots.get(row.robot_id, '')) for row in rows)
         before_ns = self.window.before_ns
         return [as_of(record, before_ns) if isinstance(record, SkillEvent) else record
@@ -267,3 +336,8 @@ class TreeView:
         head = f'before {format_stamp(before_ns, self.zone)}' if before_ns is not None else ''
         names = join_within(dict.fromkeys(node.name or node.summary for node in tops), 400)
         return f'{head}: {names}' if head else names
+
+
+def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield the ids in lists that databases take in one query."""
+    return (ids[start:start + IN_LIMIT] for start in range(0, len(ids), IN_LIMIT))

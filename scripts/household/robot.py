@@ -14,12 +14,14 @@ import math
 import random
 from typing import Any
 
+from emv_ros.evaluation.life.motion import JOINTS, POSTURES, Move, efforts, quaternion, resting
 from household.camera import HEIGHT, WIDTH, look, pan_of
 from household.messages import SECOND_NS, Recording
-from household.motion import JOINTS, LIFTS, POSTURES, Move, efforts, quaternion, resting
 from household.scenes import objects_of, relations_of
 from household.world import DOCK, PLACES, World
 
+# How far a posture lifts the camera's view, px.
+LIFTS = {'home': 0, 'high': 18, 'middle': 8, 'low': -10, 'carry': 4, 'offer': 14, 'pour': 12}
 PERIODS_S = {'picture': 3.0, 'joints': 1.0, 'odometry': 2.0, 'skill': 0.5, 'goal': 4.0}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import os
 import socket
 import threading
@@ -11,7 +12,8 @@ from typing import Any
 from fake_provider import Behaviour, Provider, provider
 import pytest
 
-from emv_ros.agent.models import ModelClient, Reply
+from emv_ros.agent.models import ModelClient, Reply, calls as calls_module
+from emv_ros.agent.models.calls import Call, Limits
 from emv_ros.errors import (
     ModelCanceledError,
     ModelError,
@@ -244,19 +246,40 @@ def test_pictures_and_schema_reach_the_provider() -> None:
 
 
 def test_calls_that_hang_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr('emv_ros.agent.models.calls.MAX_HANGING', _hanging() + 2)
-    with provider(Behaviour(drip_s=0.2)) as server:  # outlives the limit of any library
-        model = client(server)
+    monkeypatch.setattr(calls_module, 'MAX_HANGING', 2)
+    over = threading.Event()
+
+    def deaf(call: Call) -> None:
+        over.wait(30)
+
+    def run() -> None:
+        calls_module.run(deaf, 'm', Limits(time.monotonic() + 0.05, 0.05, None), Call())
+
+    wait_until(lambda: not calls_module._live)
+    try:
         for _ in range(2):
             with pytest.raises(ModelTimeoutError):
-                ask(model, deadline_s=0.5)
-        with pytest.raises(ModelUnavailableError, match='still hang'):
-            ask(model, deadline_s=0.5)
+                run()
+        with pytest.raises(ModelUnavailableError, match='2 earlier calls still hang'):
+            run()
+    finally:
+        over.set()
+    wait_until(lambda: not calls_module._live)
 
 
-def _hanging() -> int:
-    from emv_ros.agent.models import calls
-    return sum(call.given_up.is_set() for call in list(calls._live.values()))
+def wait_until(done: Callable[[], bool], longest_s: float = 10.0) -> None:
+    """Fail unless a condition holds within the limit."""
+    ends = time.monotonic() + longest_s
+    while not done():
+        assert time.monotonic() < ends
+        threading.Event().wait(0.01)
+
+
+def test_a_call_that_was_given_up_ends_with_the_next_byte() -> None:
+    with provider(Behaviour(drip_s=0.1)) as server:  # no library's own limit would ever end it
+        with pytest.raises(ModelTimeoutError):
+            ask(client(server), deadline_s=0.4)
+        wait_until(lambda: not calls_module._live, 3.0)
 
 
 def test_library_is_told_to_look_nothing_up() -> None:

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from emv_ros.agent.models import ModelClient, embedded, weights
-from emv_ros.agent.models.replies import json_of
 from emv_ros.errors import ModelCanceledError, ModelError, ModelTimeoutError
+from emv_ros.json_replies import json_of
 from emv_ros.settings import ModelSettings
 
 pytest.importorskip('xllamacpp')

@@ -1,9 +1,8 @@
-"""Code and JSON out of replies as models really write them."""
+"""Code out of replies as models really write them."""
 
 import pytest
 
-from emv_ros.agent.models.replies import code_of, json_of
-from emv_ros.errors import ModelReplyError
+from emv_ros.agent.models.replies import code_of
 
 
 @pytest.mark.parametrize(('text', 'code'), [
@@ -37,39 +36,3 @@ def test_code_of(text: str, code: str) -> None:
 
 def test_code_that_is_broken_comes_out_of_its_fence_for_the_console_to_judge() -> None:
     assert code_of("```python\nprint('''abc\n```") == "print('''abc"
-
-
-@pytest.mark.parametrize(('text', 'value'), [
-    ('{"a": 1}', {'a': 1}),
-    ('{}', {}),
-    ('[1, 2]', [1, 2]),
-    ('7', 7),
-    ('```json\n{"a": [1]}\n```', {'a': [1]}),
-    ('```\n{"a": 1}\n```\nHope it helps!', {'a': 1}),
-    ('Here it is: {"a": 1} as you asked.', {'a': 1}),
-    ('In [brackets]: {"a": 1}', {'a': 1}),
-    ('{"a": 1,}', {'a': 1}),
-    ('[1, 2, ]', [1, 2]),
-    ('{"a": "one\ntwo"}', {'a': 'one\ntwo'}),
-    ('{"a": "x, }",}', {'a': 'x, }'}),
-    ('```json\n{"a": 1', None),
-    ('{"a": "the robot mo', None),
-    ('[{"start": 1, "end":', None),
-])
-def test_json_of(text: str, value: object) -> None:
-    if value is None:
-        with pytest.raises(ModelReplyError, match='cut off'):
-            json_of(text)
-    else:
-        assert json_of(text) == value
-
-
-@pytest.mark.parametrize(('text', 'problem'), [
-    ('', 'empty'),
-    ('I cannot do that.', 'holds no JSON'),
-    ("{'a': 1}", 'not valid.*line 1'),
-    ('{"a": 1 "b": 2}', "not valid: Expecting ',' delimiter"),
-])
-def test_json_of_names_the_problem(text: str, problem: str) -> None:
-    with pytest.raises(ModelReplyError, match=problem):
-        json_of(text)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import threading
 from typing import Any
 
-from sqlalchemy import select
+from whole import below_days, check_whole
 
-from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
@@ -26,6 +25,8 @@ from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, parse_stamp, parse_zone
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.view import TreeView
+
+__all__ = ['below_days', 'check_whole']
 
 START_NS, _ = parse_stamp('2024-03-04T09:00:00Z')  # a Monday
 DAY_S = 86_400
@@ -92,56 +93,6 @@ def told(view: TreeView, node_id: int | None = None) -> Any:
         node.level, node.name or node.summary)
 
 
-def below_days(store: MemoryStore) -> list[tuple[Any, ...]]:
-    """Return events and goals: span, text, members and the goal above, without ids."""
-    with store.reading() as session:
-        rows = {row.id: row for row in session.scalars(
-            select(schema.NodeRow).where(schema.NodeRow.level <= 3))}
-        members: dict[int, list[tuple[str, int]]] = {}
-        for member in session.scalars(select(schema.NodeMemberRow)):
-            members.setdefault(member.node_id, []).append((member.kind, member.ref_id))
-
-    def mark(row: Any) -> tuple[Any, ...]:
-        return (row.start_ns, row.end_ns, row.level, row.name, row.status, row.summary)
-
-    return sorted((*mark(row), tuple(sorted(members.get(row.id, []))),
-                   mark(rows[row.parent_id]) if row.parent_id in rows else ())
-                  for row in rows.values())
-
-
-def check_whole(store: MemoryStore) -> None:
-    """Fail unless there is one root, spans nest, order holds and each record has one path."""
-    with store.reading() as session:
-        rows = {row.id: row for row in session.scalars(select(schema.NodeRow))}
-        members = list(session.scalars(select(schema.NodeMemberRow)))
-        recorded = {(kind, ref_id) for kind in (
-            'skill_event', 'utterance', 'scene', 'annotation', 'observation')
-            for ref_id in session.scalars(select(schema.KINDS[kind].id).where(
-                ~schema.KINDS[kind].pending))}
-    children: dict[int | None, list[Any]] = {}
-    for row in rows.values():
-        children.setdefault(row.parent_id, []).append(row)
-    robots = [row.robot_id for row in children.get(None, [])]
-    assert len(robots) == len(set(robots)) == len({row.robot_id for row in rows.values()})
-    for row in rows.values():
-        below = sorted(children.get(row.id, []), key=lambda child: child.ordinal)
-        assert row.level == 2 or below or row.level == 3
-        assert [child.ordinal for child in below] == list(range(len(below)))
-        starts = [child.start_ns for child in below]
-        assert starts == sorted(starts)
-        for child in below:
-            assert row.start_ns <= child.start_ns <= child.end_ns <= row.end_ns
-            assert row.level > child.level or row.level == child.level == 3
-            assert row.robot_id == child.robot_id
-    assert sorted((item.kind, item.ref_id) for item in members) == sorted(recorded)
-    for row in rows.values():
-        steps, top = 0, row
-        while top.parent_id is not None:
-            top, steps = rows[top.parent_id], steps + 1
-            assert steps < 100
-        assert top.level >= 8
-
-
 @dataclass(frozen=True)
 class Said:
     """A reply."""
@@ -150,6 +101,7 @@ class Said:
     prompt_tokens: int = 10
     completion_tokens: int = 5
     model: str = 'scripted'
+    cost: float = 0.0
 
 
 class Scripted:

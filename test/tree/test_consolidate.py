@@ -27,9 +27,9 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillReport, Status
 from emv_ros.timeline import HOUR_NS
-from emv_ros.tree import consolidate as module
+from emv_ros.tree import growth as module
 from emv_ros.tree.consolidate import consolidate
-from emv_ros.tree.lease import KEY, Lease, holding
+from emv_ros.tree.lease import Lease, holding
 from emv_ros.tree.summaries import SummaryWriter
 from emv_ros.tree.tidy import Tidy
 from emv_ros.tree.view import TreeView
@@ -284,19 +284,6 @@ def test_one_consolidator_at_a_time(store):
     consolidate(store, SETTINGS)
 
 
-def test_a_lease_is_taken_over_where_it_expired_or_its_holder_is_gone(store):
-    import socket
-
-    store.set_state(KEY, {'holder': 'elsewhere/1/x', 'expires_s': 0.0})
-    consolidate(store, SETTINGS)
-    gone = 2 ** 22 + 1  # above the largest process id
-    store.set_state(KEY, {'holder': f'{socket.gethostname()}/{gone}/x', 'expires_s': 1e12})
-    consolidate(store, SETTINGS)
-    store.set_state(KEY, {'holder': 'elsewhere/1/x', 'expires_s': 1e12})
-    with pytest.raises(StoreBusyError):
-        consolidate(store, SETTINGS)
-
-
 def test_a_corrected_stamp_leaves_no_node_behind(store):
     shape(store, [say(0, 'one'), say(6 * 3600, 'two')])
     with store.writing() as session:
@@ -318,3 +305,12 @@ def test_tidying_needs_no_write_lock_to_find_that_there_is_nothing(store):
     tidy = Tidy(store, 'r2d3', UTC, SETTINGS, SummaryWriter(None, SETTINGS))
     tidy.run()
     assert store.robots() == []
+
+
+def test_no_text_is_longer_than_the_shortest_limit(store):
+    settings = replace(SETTINGS, max_summary_chars=50)
+    shape(store, [*span('Go', 0, 86_000, parameters={'to': 'kitchen'}), say(9, 'a word ' * 30),
+                  *span('Go', DAY_S, DAY_S + 5)], settings=settings)
+    with store.reading() as session:
+        texts = list(session.scalars(select(schema.NodeRow.summary)))
+    assert max(map(len, texts)) <= 50

@@ -9,7 +9,7 @@ import pytest
 from emv_ros.ingest.importing import import_path
 from emv_ros.memory.queries import Window
 from emv_ros.memory.writer import BatchWriter
-from emv_ros.timeline import format_stamp, parse_zone
+from emv_ros.timeline import format_stamp, local_date, parse_zone
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.render import render_tree
 from emv_ros.tree.view import TreeView
@@ -31,7 +31,9 @@ def memory(tmp_path_factory):
 
 
 def lines_of(memory, day):
-    return render_tree(TreeView(memory, Window(), ZONE), day=day, width=2000).splitlines()
+    view = TreeView(memory, Window(), ZONE)
+    tops = [node for node in view.days() if local_date(node.start_ns, ZONE) == day]
+    return render_tree(view, tops=tops, width=2000).splitlines()
 
 
 def test_the_tree_is_whole_and_has_both_days(memory):

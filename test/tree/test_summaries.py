@@ -155,7 +155,7 @@ def test_the_second_try_gives_the_groups_and_asks_for_summaries_alone(store):
             return '{"groups": []}'
         assert 'the reply has no list "groups"' in messages[3]['content']
         assert '{"first": 1, "last": 6}, {"first": 7, "last": 12}' in messages[3]['content']
-        return json.dumps({'groups': [{'first': 1, 'last': 6, 'summary': 'First words.'},
+        return json.dumps({'groups': [{'first': 1, 'last': 6, 'summary': 'First w0x0.'},
                                       {'first': 7, 'last': 12, 'summary': 'Words of Bob.'}]})
     store.add_many(words(12))
     model = Scripted(weak)
@@ -163,7 +163,7 @@ def test_the_second_try_gives_the_groups_and_asks_for_summaries_alone(store):
     assert [len(listed(messages)) for messages in model.asked] == [12, 12, 6, 2]
     assert report.fallbacks == 0
     assert [text for level, _, text in upper(store) if level == 4] == [
-        'First words.', 'All about "w0x6"']
+        'First w0x0.', 'All about "w0x6"']
 
 
 def test_a_small_model_writes_of_groups_that_were_made_by_pauses(store):
@@ -197,15 +197,35 @@ def test_prompts_leave_out_sightings_and_lengths_and_mark_what_failed(store):
 
 
 def test_a_refused_sentence_is_asked_for_again_with_the_errors(store):
-    replies = ['Alice took the mug.', 'The user asked for the mug.']
+    replies = ['Mug and user.']
     model = Scripted(lambda messages: replies.pop(0))
     shape(store, [say(0, 'the mug'), say(5, 'now')], model=model)
     # A capital at the beginning is no name: the first reply stands.
-    assert [text for _, _, text in upper(store)] == ['Alice took the mug.']
+    assert [text for _, _, text in upper(store)] == ['Mug and user.']
     replies[:] = ['The mug went to Bob.', 'The user asked for the mug.']
     shape(store, [say(9, 'again')], model=model)
     assert 'it says Bob, which none of its records says' in model.asked[-1][-1]['content']
     assert model.warmth[-1] > model.warmth[0] == 0.0
+
+
+def test_a_model_that_repeats_itself_is_asked_anew_without_the_words(store):
+    stubborn = ['It put the mug in the kitchen.'] * 2 + ['The user asked for the mug.']
+    model = Scripted(lambda messages: stubborn.pop(0))
+    report = consolidate(store, DEFAULTS, model=model) if store.add_many(
+        [say(0, 'the mug'), say(5, 'now')]) else None
+    assert (report.model_calls, report.fallbacks) == (3, 0)
+    assert [text for _, _, text in upper(store)] == ['The user asked for the mug.']
+    assert [len(messages) for messages in model.asked] == [4, 6, 4]
+    assert model.asked[2][-1]['content'] == (
+        model.asked[0][-1]['content'] + ' Do not use these words: "kitchen". No record has them.')
+    assert model.warmth == [0.0, 0.6, 0.0]
+
+
+def test_a_model_that_never_yields_is_left_after_three_tries(store):
+    model = Scripted(lambda messages: 'It put the mug in the kitchen.')
+    store.add_many([say(0, 'the mug'), say(5, 'now')])
+    report = consolidate(store, replace(DEFAULTS, attempts=10), model=model)
+    assert (report.model_calls, report.fallbacks) == (3, 1)
 
 
 def test_an_invented_name_is_asked_for_again(store):
@@ -214,7 +234,7 @@ def test_an_invented_name_is_asked_for_again(store):
         return reply if len(messages) > 2 else reply.replace('All about', 'Alice met Bob about')
     model = Scripted(inventive)
     grow(store, words(12), model=model)
-    assert 'says Bob, which none of its items says' in model.asked[1][3]['content']
+    assert 'it says Alice, Bob, which none of its records says' in model.asked[1][3]['content']
     assert not any('Bob' in text for _, _, text in upper(store))
 
 
@@ -233,7 +253,7 @@ def test_a_model_that_is_gone_leaves_templates_and_is_made_up_for(store):
     for gone in (None, Scripted([], available=False),
                  Scripted([ModelUnavailableError('no server')]),
                  Scripted(lambda messages: ModelTimeoutError('too slow'))):
-        grow(store, words(12), model=gone)
+        grow(store, words(12) if gone is None else (), model=gone)
         assert {made_by for _, made_by, _ in upper(store)} == {'calendar'}
         check_whole(store)
     before = told(TreeView(store, Window(), UTC))

@@ -2,7 +2,7 @@
 
 from life_parts import at, below_days, check_whole, joints, narrate, notice, say, see, shape, span
 
-from emv_ros.records import ImageRecord, Scene, SceneObject, SceneRelation
+from emv_ros.records import ImageRecord, Observation, Scene, SceneObject, SceneRelation
 
 DAY = 'day 2024-03-04'
 
@@ -103,3 +103,47 @@ def test_hours_cut_long_stretches_of_raw_records(store):
     shape(store, [joints(n * 50) for n in range(100)])
     assert [(row[0], row[1]) for row in below_days(store)] == [
         (at(0), at(3550)), (at(3600), at(4950))]
+
+
+def test_a_scene_of_nothing_and_a_narration_without_words_have_a_text(store):
+    shape(store, [Scene(stamp_ns=at(0), objects=()), see(1, 'mug'), narrate('', 90, 95)])
+    assert [row[5] for row in below_days(store)] == ['saw nothing', 'saw mug', 'nothing told']
+    check_whole(store)
+
+
+def test_a_crowded_scene_is_told_in_bounds_with_how_much_is_left_out(store):
+    relation = SceneRelation(subject='c1', predicate='in', object='sink')
+    shape(store, [Scene(stamp_ns=at(0), objects=tuple(
+        SceneObject(name=f'piece of cutlery {n}', instance=f'c{n}') for n in range(200)),
+        relations=(relation,))])
+    text = below_days(store)[0][5]
+    assert len(text) <= 600
+    assert text.startswith('saw piece of cutlery 0, piece of cutlery 1, ')
+    assert text.endswith(' more; piece of cutlery 1 in sink')
+
+
+def test_where_a_thing_was_is_told(store):
+    shape(store, [Scene(stamp_ns=at(0), objects=(SceneObject(name='mug'),), relations=(
+        SceneRelation(subject='mug', predicate='on', object='shelf'),)),
+        Observation(stamp_ns=at(100), end_ns=at(101), name='tray', event='placed',
+                    location='sink')])
+    assert [row[5] for row in below_days(store)] == ['saw mug; mug on shelf',
+                                                     'tray placed, at sink']
+
+
+def test_long_words_are_told_whole_where_there_is_room(store):
+    words = ' '.join(f'word{n}' for n in range(50))  # 389 characters
+    shape(store, [say(0, words), *span('Say', 100, 110, parameters={'text': words[:340]}),
+                  say(101, words[:340], 'robot', is_own=True)])
+    assert [row[5] for row in below_days(store)] == [
+        f'user said "{words}"', f'Say succeeded after 10.0 s; robot said "{words[:340]}"']
+
+
+def test_many_words_and_things_in_a_run_leave_room_for_one_another(store):
+    words = [' '.join(f'{n}word{m}' for m in range(20)) for n in range(4)]
+    shape(store, [*span('Serve', 0, 60, parameters={'object': 'tea'}), see(1, 'mug', 'pot'),
+                  *(say(2 + n, text) for n, text in enumerate(words)), notice('cup', 30, 31)])
+    text = below_days(store)[0][5]
+    assert len(text) <= 600 and text.startswith('Serve (tea) succeeded after 1 min 00 s; user said')
+    assert all(f'"{n}word0 {n}word1 ' in text for n in range(4))
+    assert text.endswith('; cup moved; saw mug, pot')

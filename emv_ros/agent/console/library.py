@@ -55,6 +55,7 @@ class Library:
                  why_stopped: Callable[[], str] = lambda: '') -> None:
         self.state = state
         self.store = store
+        self.clock = clock
         self.zone = clock.zone
         self.shown = Shown(store, clock.zone, window.before_ns, pictures.path_of)
         self.ending: Ending | None = None

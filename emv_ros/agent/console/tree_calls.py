@@ -9,11 +9,14 @@ from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.arguments import number, text_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.tree_state import TreeState
+from emv_ros.agent.console.tree_text import MAX_CHILDREN
 from emv_ros.agent.console.windows import Windows
 from emv_ros.errors import EmvError, TimeExpressionError
 from emv_ros.memory.rows import KIND_OF
 from emv_ros.records import Node
+from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.similarity import Similarity
+from emv_ros.retrieval.stored import stored_vectors
 from emv_ros.timeline import Interval
 
 MAX_RECORDS = 1000
@@ -50,9 +53,11 @@ class TreeCalls:
             return self.children_of(shown)
         if all(isinstance(item, int) and not isinstance(item, bool) for item in which):
             return self._shown.nodes(self._expand_indices(node_id, which))
-        found = self._state.expand_window(node_id, self._stretch(node_id, which))
+        found, is_cut = self._state.expand_window(node_id, self._stretch(node_id, which))
         if not found:
             self._shown.note('nothing is recorded in that time')
+        elif is_cut:
+            self._shown.note(f'that time holds more than these {len(found)}: ask for less of it')
         return self._shown.nodes(found)
 
     def _stretch(self, node_id: int, which: list[Any]) -> Interval:
@@ -83,8 +88,10 @@ class TreeCalls:
                     raise EmvError(f'there is no child {str(index)[:20]}: this node has '
                                    f'{len(children)}')
             chosen = [children[index] for index in which]
-        self._state.expand(node_id)
-        for child in chosen:
+        # Of too many to show them all, only the chosen ones are shown.
+        self._state.expand(node_id, None if len(children) <= MAX_CHILDREN else [
+            child.id for child in chosen if child.id is not None])
+        for child in chosen[:MAX_CHILDREN]:
             self._state.expand(child.id or 0)
         return chosen
 
@@ -102,13 +109,22 @@ class TreeCalls:
         node_id = self._node_id(shown)
         children = self._state.view.children(node_id)
         matches = self._similarity.best(
-            text_of(text), [child.summary for child in children], k=number(k, 1, 50))
+            text_of(text), [child.summary for child in children], k=number(k, 1, 50),
+            known=self._vectors(children))
         chosen = [children[index] for index, _ in sorted(matches)]
         if not chosen:
             self._shown.note('no child of this node matches')
             return []
         self._state.expand(node_id, [child.id or 0 for child in chosen])
         return self._shown.nodes(chosen)
+
+    def _vectors(self, children: list[Node]) -> list[Vectors | None]:
+        embedder = self._similarity.embedder
+        if embedder is None:
+            return []
+        stored = stored_vectors(self._state.view.store, 'node', [
+            child.id for child in children if child.id is not None], embedder.name)
+        return [stored.get(child.id or 0) for child in children]
 
     def records(self, shown: Any) -> Rows:
         """Return the records that a node was made of."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, time, tzinfo
 import re
 from typing import Any
 
@@ -26,15 +26,16 @@ class Clock:
     last_ns: int
 
     def interval_of(self, value: Any) -> Interval:
-        """Return the span that a datetime (an instant), a date (the day) or words mean.
+        """Return the span that a datetime (an instant), a date, a time of day or words mean.
 
         A naive datetime is local to the zone. A month without a year that would lie after all that
         is recorded means the latest one that memory can know. Raises TimeExpressionError for
         anything else.
         """
-        span = parse_when(_time(value), self.now_ns, self.zone)
-        if span.start_ns > self.last_ns and self._names_no_year(value):
-            return parse_when(_time(value), self.last_ns, self.zone)
+        moment = _time(value)
+        span = parse_when(moment, self.now_ns, self.zone)
+        if span.start_ns > self.last_ns and self._names_no_year(moment):
+            return parse_when(moment, self.last_ns, self.zone)
         return span
 
     def until(self, value: Any) -> int:
@@ -115,6 +116,9 @@ def _shown(value: Any) -> str:
 
 
 def _time(value: Any) -> str | date:
+    """Return what the words of a time, or a datetime, date or time of day, are read as."""
     if isinstance(value, (str, date)):
         return value
-    raise TimeExpressionError(f'no time: {_shown(value)}; give a datetime, a date or words')
+    if isinstance(value, time) and value.tzinfo is None:
+        return f'{value:%H:%M:%S}' if value.second else f'{value:%H:%M}'
+    raise TimeExpressionError(f'no time: {_shown(value)}; give a datetime, a date, a time or words')

@@ -4,6 +4,7 @@
 `weights` brings its file; `replies` takes code and JSON from what a model wrote.
 """
 
-from emv_ros.agent.models.client import ModelClient, Reply
+from emv_ros.agent.models.client import ModelClient
+from emv_ros.agent.models.responses import Reply
 
 __all__ = ['ModelClient', 'Reply']

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 import logging
 import os
@@ -19,12 +18,12 @@ import threading
 import time
 from typing import Any
 
-from emv_ros.agent.models import calls, embedded, failures, weights
+from emv_ros.agent.models import calls, embedded, failures, library, responses, weights
 from emv_ros.agent.models.calls import Call, Limits
+from emv_ros.agent.models.responses import Reply, Usage
 from emv_ros.errors import (
     EmvError,
     ModelError,
-    ModelReplyError,
     ModelUnavailableError,
     StoreReadOnlyError,
 )
@@ -33,21 +32,9 @@ from emv_ros.settings import ModelSettings
 
 # The wait after the first passing failure; it doubles.
 FIRST_WAIT_S = 0.5
+OPENAI_ADDRESS = 'https://api.openai.com/v1'
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A model's reply; `cost` in US dollars (0: unknown), `truncated`: it hit `max_tokens`."""
-
-    text: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float
-    model: str
-    duration_s: float
-    truncated: bool = False
 
 
 class ModelClient:
@@ -60,11 +47,17 @@ class ModelClient:
         self._settings = settings
         self._on_call = on_call
         self._litellm: Any = None
+        # Until when (monotonic s) and why summaries do without a provider that refused them.
+        self._paused = (0.0, '')
 
     @property
     def available(self) -> bool:
         """Whether the agent's model can be asked: configured, with its weights or its key."""
-        return not self.why_unavailable()
+        return self.is_available('agent')
+
+    def is_available(self, purpose: str) -> bool:
+        """Whether the model for a purpose can be asked."""
+        return not self.why_unavailable(purpose)
 
     def name(self, purpose: str) -> str:
         """Return the litellm name of the model for a purpose, '' where there is none."""
@@ -82,7 +75,11 @@ class ModelClient:
         return chosen
 
     def why_unavailable(self, purpose: str = 'agent') -> str:
-        """Return why the model for a purpose cannot be asked, '' where it can. Asks no server."""
+        """Return why the model for a purpose cannot be asked, '' where it can. Asks no server.
+
+        A provider that refused a key or said to wait is left alone for that time by what runs in
+        the background ('summary'); for a question it is asked all the same.
+        """
         model = self.name(purpose)
         if not model:
             return f'no model is set for the purpose {purpose!r}'
@@ -91,12 +88,14 @@ class ModelClient:
         if model == embedded.NAME:
             if find_spec('xllamacpp') is None:
                 return 'the embedded model needs the package xllamacpp'
-            if weights.find(self._folder) is None:
-                return f'the weights are not in {self._folder}: pull them with "emv model pull"'
-            return ''
+            return '' if weights.find(self._folder) else weights.why_absent(self._folder)
         variable = self._settings.api_key_env
         if variable and not os.environ.get(variable):
             return f'the environment variable {variable}, which is to hold the key, is not set'
+        until, reason = self._paused
+        left_s = until - time.monotonic()
+        if purpose == 'summary' and left_s > 0:
+            return f'{reason}; asked again in {left_s:.0f} s'
         return ''
 
     def complete(self, messages: list[dict[str, Any]], *, purpose: str, max_tokens: int,
@@ -134,7 +133,7 @@ class ModelClient:
         """Return the tokens of `text`: exact with the embedded model, else an estimate."""
         if self.name('agent') == embedded.NAME and self.available:
             return self._embedded().count_tokens(text)
-        return -(-len(text.encode()) * 2 // 7)
+        return responses.estimate(text)
 
     def warm(self) -> None:
         """Load now (seconds) what the first call would wait for: litellm and the weights.
@@ -169,14 +168,10 @@ class ModelClient:
         return embedded.shared(path, self._settings.context_tokens, self._settings.threads)
 
     def _library(self) -> Any:
-        """Import litellm (seconds) without its look-ups; register the embedded model."""
+        """Import litellm (seconds) and register the embedded model."""
         with self._litellm_lock:
             if self._litellm is None:
-                os.environ['LITELLM_LOCAL_MODEL_COST_MAP'] = 'True'  # else a price list online
-                os.environ.setdefault('LITELLM_LOG', 'ERROR')
-                import litellm
-                litellm.telemetry = False
-                litellm.suppress_debug_info = True
+                litellm = library.loaded()
                 litellm.custom_provider_map = [
                     item for item in litellm.custom_provider_map
                     if item['provider'] != embedded.PROVIDER]
@@ -193,45 +188,76 @@ class ModelClient:
         # Never empty: litellm would go and look for a key of its own in the environment.
         return (os.environ.get(variable) if variable else '') or 'none'
 
+    def _address(self, model: str) -> str | None:
+        # Never empty for OpenAI: litellm would take a server that the environment names.
+        return self._settings.api_base or (OPENAI_ADDRESS if model.startswith('openai/') else None)
+
     def _with_retries(self, purpose: str, arguments: dict[str, Any], limits: Limits,
                       fixed_messages: int) -> Reply:
         for attempt in range(self._settings.retries + 1):
             try:
-                return self._attempt(purpose, arguments, limits, fixed_messages)
+                reply = self._attempt(purpose, arguments, limits, fixed_messages)
+                self._paused = (0.0, '')
+                return reply
+            except failures.RefusedError as error:
+                self._pause(error.pause_s, str(error))
+                raise
             except failures.PassingError as error:
                 wait_s = FIRST_WAIT_S * 2 ** attempt if error.wait_s is None else error.wait_s
                 wait_s = min(wait_s, self._settings.retry_wait_s)
                 last = attempt == self._settings.retries
                 if last or wait_s >= limits.left_s:
                     tries = f'{attempt + 1} tries' if attempt else 'one try'
+                    self._pause(error.wait_s or 0.0, str(error))
                     raise ModelUnavailableError(f'{error} (given up after {tries})') from error
                 logger.info('%s; trying again in %.1f s', error, wait_s)
             limits.wait(arguments['model'], threading.Event(), wait_s)
         raise AssertionError('unreachable')
 
+    def _pause(self, seconds: float, reason: str) -> None:
+        self._paused = time.monotonic() + min(seconds, failures.LONGEST_PAUSE_S), reason
+
     def _attempt(self, purpose: str, arguments: dict[str, Any], limits: Limits,
                  fixed_messages: int) -> Reply:
         """Make one call and record it."""
         model, began, stamp_ns = arguments['model'], time.monotonic(), time.time_ns()
-        reply, failure = None, None
+        usage, failure = Usage(), None
+        prompt = responses.words_of(arguments['messages'])
         try:
             response = calls.run(
-                lambda call: self._raw(arguments, limits, call), model, limits,
+                lambda call: self._raw(arguments, prompt, limits, call), model, limits,
                 Call(listens=model == embedded.NAME, fixed_messages=fixed_messages))
-            reply = self._reply(response, model, began)
-            return reply
+            usage = responses.usage_of(
+                response, prompt, lambda asked, said: self._price(model, asked, said))
+            text, is_cut = responses.text_of(response, model, usage)
+            return Reply(text, usage.prompt_tokens, usage.completion_tokens, usage.cost, model,
+                         time.monotonic() - began, is_cut, usage.is_estimated)
         except ModelError as error:
             failure = error
+            if failures.may_cost(error) and model != embedded.NAME:
+                asked = responses.estimate(prompt)
+                usage = Usage(asked, 0, self._price(model, asked, 0), is_estimated=True)
             raise
         finally:
+            notes = ([str(failure)] if failure else []) + (
+                [responses.ESTIMATED] if usage.is_estimated else [])
             self._tell(ModelCall(
                 purpose=purpose, model=model, stamp_ns=stamp_ns,
-                duration_s=time.monotonic() - began,
-                prompt_tokens=reply.prompt_tokens if reply else 0,
-                completion_tokens=reply.completion_tokens if reply else 0,
-                cost=reply.cost if reply else 0.0,
+                duration_s=time.monotonic() - began, prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens, cost=usage.cost,
                 outcome='ok' if failure is None else type(failure).__name__,
-                detail='' if failure is None else str(failure)))
+                detail='; '.join(notes)))
+
+    def _price(self, model: str, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the dollars of so many tokens, 0 where litellm knows no price of the model."""
+        if self._litellm is None or model == embedded.NAME:
+            return 0.0
+        try:
+            return float(sum(self._litellm.cost_per_token(
+                model=model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)))
+        except Exception as error:  # it raises a plain one for a model that it does not know
+            logger.debug('no price of %s: %s', model, error)
+            return 0.0
 
     def _tell(self, call: ModelCall) -> None:
         if self._on_call is None:
@@ -243,40 +269,24 @@ class ModelClient:
         except EmvError as error:  # the log of calls must not cost the reply
             logger.error('cannot record a call to %s: %s', call.model, error)
 
-    def _raw(self, arguments: dict[str, Any], limits: Limits, call: Call) -> Any:
+    def _raw(self, arguments: dict[str, Any], prompt: str, limits: Limits, call: Call) -> Any:
         """Make the provider's call, in the call's own thread; raises nothing but ModelError."""
         key = self._key()
         if arguments['model'] == embedded.NAME:
             self._start_loading()
         try:
-            library = self._library()
+            litellm = self._library()
             if call.given_up.is_set():
                 return None
-            response = library.completion(
-                **arguments, api_base=self._settings.api_base or None, api_key=key,
+            response = litellm.completion(
+                **arguments, api_base=self._address(arguments['model']), api_key=key,
                 timeout=max(limits.left_s, 0.1), num_retries=0, max_retries=0, drop_params=True)
         except Exception as error:  # whatever a provider's library throws becomes ours here
-            raise call.error or failures.translated(error, arguments['model'], key) from error
+            raise call.error or failures.translated(
+                error, arguments['model'], key, prompt) from error
         if call.error is not None:
             raise call.error
         return response
-
-    def _reply(self, response: Any, model: str, began: float) -> Reply:
-        try:
-            choice = response.choices[0]
-            text = choice.message.content or ''
-        except (AttributeError, IndexError, TypeError) as error:
-            raise ModelReplyError(f'{model}: the reply holds no message') from error
-        if not text.strip():
-            raise ModelReplyError(f'{model}: the reply is empty')
-        usage = getattr(response, 'usage', None)
-        hidden = getattr(response, '_hidden_params', None) or {}
-        return Reply(
-            text=text, model=model, duration_s=time.monotonic() - began,
-            prompt_tokens=int(getattr(usage, 'prompt_tokens', 0) or 0),
-            completion_tokens=int(getattr(usage, 'completion_tokens', 0) or 0),
-            cost=float(hidden.get('response_cost') or 0.0),
-            truncated=choice.finish_reason == 'length')
 
 
 def _options(model: str, stop: tuple[str, ...], schema: dict[str, Any] | None,

@@ -24,7 +24,13 @@ from urllib.parse import urlsplit
 
 from emv_ros.agent.models.calls import Call, current_call
 from emv_ros.agent.models.prefixes import FOLDER, Prefixes, writable
-from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelUnavailableError
+from emv_ros.errors import (
+    ModelCanceledError,
+    ModelError,
+    ModelPromptTooLongError,
+    ModelReplyError,
+    ModelUnavailableError,
+)
 
 PROVIDER = 'embedded'
 NAME = 'embedded/qwen2.5-coder-1.5b'
@@ -173,7 +179,9 @@ class _Chunks:
         if self._canceled:
             raise ModelCanceledError(f'{NAME}: given up')
         if self._error is not None:
-            raise ModelError(f'{NAME}: {self._error.get("message", self._error)}')
+            kind = ModelPromptTooLongError if self._error.get(
+                'type') == 'exceed_context_size_error' else ModelError
+            raise kind(f'{NAME}: {self._error.get("message", self._error)}')
         if not self._finish:
             raise ModelReplyError(f'{NAME}: the reply broke off without an end')
         details = self._usage.get('prompt_tokens_details') or {}

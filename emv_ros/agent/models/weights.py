@@ -36,6 +36,9 @@ _BLOCK = 2**20
 Progress = Callable[[int, int], None]
 logger = logging.getLogger(__name__)
 
+# Files (path, bytes, time of change) that were found wanting, and why: not to be read again.
+_bad: dict[tuple[Path, int, int], str] = {}
+
 
 def folder(named: str = '') -> Path:
     """Return the cache folder: as named, else $EMV_CACHE, else ~/.cache/emv_ros."""
@@ -46,24 +49,43 @@ def find(cache_folder: Path) -> Path | None:
     """Return the verified weights in a folder, None where they are absent, cut off or changed.
 
     A file that was verified once is known by its size and time of change; another one is read
-    whole (seconds).
+    whole (seconds), once a process.
     """
     path = cache_folder / FILE_NAME
     try:
         stat = path.stat()
     except OSError:
         return None
-    if stat.st_size != SIZE:
-        logger.warning('%s has %d bytes instead of %d', path, stat.st_size, SIZE)
+    state = (path, stat.st_size, stat.st_mtime_ns)
+    if state in _bad:
         return None
     marker = {'size': stat.st_size, 'mtime_ns': stat.st_mtime_ns, 'sha256': SHA256}
-    if _marked(path) == marker:
+    if stat.st_size == SIZE and _marked(path) == marker:
         return path
-    if _sum(path) != SHA256:
-        logger.warning('%s is not the expected file: its SHA-256 differs', path)
+    if problem := _problem_of(path, stat.st_size):
+        logger.warning('%s', problem)
+        _bad[state] = problem
         return None
     _mark(path, marker)
     return path
+
+
+def why_absent(cache_folder: Path) -> str:
+    """Return why `find` found nothing, and what to do."""
+    path = cache_folder / FILE_NAME
+    problem = next((told for state, told in reversed(_bad.items()) if state[0] == path), '')
+    return (f'{problem}; pull them again with "emv model pull"' if problem and path.exists() else
+            f'the weights are not in {cache_folder}: pull them with "emv model pull"')
+
+
+def _problem_of(path: Path, size: int) -> str:
+    if size != SIZE:
+        return f'the weights {path} have {size:,} bytes instead of {SIZE:,}'
+    try:
+        found = _sum(path)
+    except OSError as error:
+        return f'the weights {path} cannot be read: {error}'
+    return '' if found == SHA256 else f'the weights {path} are not the right ones: SHA-256 {found}'
 
 
 def pull(cache_folder: Path, progress: Progress | None = None) -> Path:

@@ -17,7 +17,6 @@ POSTURES = {
     'pour': (0.15, 0.2, 0.1, 1.0, 0.3, -0.3, 1.7),
 }
 LOADS = (0.4, 9.5, 0.6, 6.0, 0.2, 1.8, 0.1)  # N m that gravity asks of each joint, about
-LIFTS = {'home': 0, 'high': 18, 'middle': 8, 'low': -10, 'carry': 4, 'offer': 14, 'pour': 12}
 
 
 @dataclass(frozen=True)

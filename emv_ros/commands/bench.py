@@ -1,0 +1,21 @@
+"""`emv bench`: measurements, each a verb of its own."""
+
+from __future__ import annotations
+
+import argparse
+
+from emv_ros.commands.parsing import add_verbs
+
+# name: its module in emv_ros.commands, and what it measures.
+BENCHES = {
+    'consolidate': ('bench_consolidate',
+                    'what a day of consolidation costs while a life grows to 100 days'),
+    'search': ('bench_search', 'how long a search takes in a life of months, beside other walks'),
+    'summaries': ('bench_summaries',
+                  'how well the model writes the summaries of this memory, on a copy of it'),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the benches."""
+    add_verbs(parser, BENCHES, 'bench')

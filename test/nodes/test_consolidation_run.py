@@ -1,0 +1,86 @@
+"""What a run of the consolidation node tells: budgets, limits, a turn that never comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+import threading
+
+from slow_model import SlowModel, serving
+
+from emv_ros.memory.store import MemoryStore
+from emv_ros.nodes.consolidation_run import Consolidation, Outcome, Request
+from emv_ros.nodes.consolidation_runs import Runs
+from emv_ros.records import Utterance
+from emv_ros.settings import Settings, with_values
+from emv_ros.timeline import HOUR_NS, SECOND_NS
+
+NOON_NS = 1_750_000_000 * SECOND_NS
+
+
+@contextmanager
+def consolidation(folder: Path, reply: str = 'The user said hello.', **tree: object) -> Iterator[
+        tuple[Consolidation, SlowModel]]:
+    """Yield a consolidation of words in three hours: a text for each, and one for the day."""
+    from emv_ros.agent.models.client import ModelClient
+
+    model = SlowModel(reply, 0.0)
+    with serving(model) as url, MemoryStore.open(Settings().memory, folder) as store:
+        settings = with_values(Settings(), {
+            'model.model': 'openai/gpt-4o-mini', 'model.api_base': url,
+            'retrieval.embedder': 'none',
+            **{f'tree.{name}': value for name, value in tree.items()}})
+        store.add_many([
+            Utterance(stamp_ns=NOON_NS + hour * HOUR_NS + second * SECOND_NS, speaker='user',
+                      text='hello') for hour in range(3) for second in range(4)])
+        client = ModelClient(settings.model, on_call=store.log_call)
+        yield Consolidation(store, settings, client), model
+
+
+def run(work: Consolidation, **request: object) -> Outcome:
+    return work.run(Request(**request), threading.Event(), lambda _: None)  # type: ignore[arg-type]
+
+
+def test_a_spent_hour_is_told_in_the_outcome_and_the_status(tmp_path: Path) -> None:
+    with consolidation(tmp_path, hourly_calls=1) as (work, model):
+        outcome = run(work)
+        assert (outcome.status, outcome.unconsolidated, outcome.tokens) == ('ok', 0, 15)
+        words = 'some texts are templates for now: the model calls for summaries in an '\
+            'hour (1) are made'
+        assert words in outcome.message
+        assert '; it goes on after ' in outcome.message
+        assert words in work.note
+        assert run(work).message == outcome.message  # the next run of the timer asks nothing
+        assert model.calls == 1
+
+
+def test_a_price_that_is_known_counts_against_the_money_of_an_hour(tmp_path: Path) -> None:
+    """The tokens of one call of this model cost more than the millionth of a dollar."""
+    with consolidation(tmp_path, hourly_cost=1e-6) as (work, model):
+        assert 'summaries in an hour' in run(work).message
+        assert model.calls == 1
+
+
+def test_within_its_budget_it_has_nothing_to_tell(tmp_path: Path) -> None:
+    with consolidation(tmp_path) as (work, _):
+        outcome = run(work)
+        assert (outcome.status, outcome.message, work.note) == ('ok', '', '')
+
+
+def test_the_tokens_of_a_request_are_a_limit_that_is_told(tmp_path: Path) -> None:
+    with consolidation(tmp_path) as (work, model):
+        outcome = run(work, max_tokens=20)
+        assert (outcome.tokens, model.calls) == (30, 2)
+        assert outcome.message == 'the limit of 20 tokens is reached'
+
+
+def test_a_run_that_is_canceled_before_its_turn_says_so(tmp_path: Path) -> None:
+    with consolidation(tmp_path, 'x') as (work, model):
+        runs = Runs(work)
+        runs.note('goal')
+        runs.cancel('goal')
+        with runs._turn:  # another run is under way
+            outcome = runs.run('goal', Request())
+        assert (outcome.status, outcome.message) == ('canceled', 'canceled before its turn')
+        assert model.calls == 0
