@@ -63,7 +63,8 @@ def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = ()
             entity = schema.EntityRow
             named = session.scalars(select(entity.id).where(
                 entity.name.in_(names_like(session, entity.name, name)))).all()
-            robots = list(store.robot_ids(session, window.robots))  # the index of names has it first
+            # The index of names begins with the robot.
+            robots = list(store.robot_ids(session, window.robots))
             query = query.where(or_(
                 and_(row.robot_id.in_(robots), row.name.in_(names_like(session, row.name, name))),
                 row.entity_id.in_(named)))

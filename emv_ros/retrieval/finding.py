@@ -26,7 +26,7 @@ from emv_ros.retrieval.gathering import Gathering, of_records
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import search_terms
-from emv_ros.retrieval.time_words import AskedTimes, asked_times
+from emv_ros.retrieval.time_words import AskedTimes, asked_times, is_timeless
 from emv_ros.retrieval.units import Span, Unit, units_of
 from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.timeline import HOUR_NS, Interval, format_span
@@ -106,6 +106,8 @@ class Finder:
         if not self._settings.time_words:
             return AskedTimes(text)
         now = now_ns if now_ns is not None else window.before_ns
+        if now is None and is_timeless(text):
+            now = 0
         if now is None:
             with self._store.reading() as session:
                 now = _last_ns(session, list(self._store.robot_ids(session, window.robots)))
@@ -130,6 +132,7 @@ class Finder:
                              self._settings.merge)
         _score(units, hits, (times.words, *parts) if self._settings.words else ())
         return units, result.note if found or not units else ''
+
 
 def _last_ns(session: Session, robots: Sequence[int]) -> int:
     """Return the start of the latest record of the robots."""
