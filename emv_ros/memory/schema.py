@@ -214,7 +214,7 @@ class EntityRow(Base):
     """One physical object or person across time."""
 
     __tablename__ = 'entity'
-    __table_args__ = COUNTED
+    __table_args__ = (Index('ix_entity_name', 'name', 'robot_id'), COUNTED)
     id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
     name: Mapped[str]
@@ -227,7 +227,8 @@ class ObservationRow(Recorded, Base):
 
     __tablename__ = 'observation'
     __table_args__ = recorded(
-        'observation', Index('ix_observation_name', 'robot_id', 'name', 'stamp_ns'))
+        'observation', Index('ix_observation_name', 'robot_id', 'name', 'stamp_ns'),
+        Index('ix_observation_instance', 'instance', 'robot_id'))
     end_ns: Mapped[int]
     name: Mapped[str]
     instance: Mapped[str]

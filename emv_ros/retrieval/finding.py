@@ -27,13 +27,12 @@ from emv_ros.retrieval.picture_search import picture_units
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.search import RANK_OFFSET, Hit, Searcher
 from emv_ros.retrieval.terms import search_terms
-from emv_ros.retrieval.time_words import AskedTimes, asked_times
+from emv_ros.retrieval.time_words import AskedTimes, asked_times, is_timeless
 from emv_ros.retrieval.units import Span, Unit, units_of
 from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.timeline import HOUR_NS, Interval, format_span
 
-# Texts to find: in halves of the units that are wanted, and more where some were read before.
-POOL = 3
+# Texts to find beyond the units that are wanted, where some were read before.
 MAX_MORE = 32
 # Later pages look at so many times more texts until they are full, and at this many at most.
 DEEPER, MAX_POOL = 4, 400
@@ -90,7 +89,7 @@ class Finder:
         times = self._times(text, window, now_ns, zone)
         narrow = _narrowed(window, times.window)
         known = set(read)
-        pool = POOL * most // 2 + min(len(known), MAX_MORE)
+        pool = most + min(len(known), MAX_MORE)
         units, note, is_limited = self._candidates(times, narrow, pool, kinds)
         notes = [note] if note else []
         if narrow != window and not units:
@@ -127,6 +126,8 @@ class Finder:
         if not self._settings.time_words:
             return AskedTimes(text)
         now = now_ns if now_ns is not None else window.before_ns
+        if now is None and is_timeless(text):
+            now = 0
         if now is None:
             with self._store.reading() as session:
                 now = _last_ns(session, list(self._store.robot_ids(session, window.robots)))
@@ -138,7 +139,7 @@ class Finder:
         parts = _listed(times.words)
         result = self._searcher.search(times.words, window, pool, kinds)
         found = [*result.hits, *(hit for part in parts for hit in self._searcher.search(
-            part, window, max(1, pool // 3), kinds, with_pictures=False).hits)]
+            part, window, max(1, pool // 2), kinds, with_pictures=False).hits)]
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, window, kinds)
             gathering = Gathering(self._store, self._searcher, session, scope)
@@ -156,6 +157,7 @@ class Finder:
                 for hit in result.pictures)
         note = result.note if found or result.pictures or not units else ''
         return units, note, len(result.hits) >= pool
+
 
 def _last_ns(session: Session, robots: Sequence[int]) -> int:
     """Return the start of the latest record of the robots."""

@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import ModelError, StoreError
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
 from emv_ros.memory.queries import ALL, Window, as_of
 from emv_ros.memory.rows import record_of
@@ -256,7 +257,7 @@ class Searcher:
 
     def _shortcomings(self, session: Session, scope: Scope, terms: Sequence[str],
                       has_vector: bool, has_hits: bool) -> list[str]:
-        if not _holds_any(session):
+        if not has_hits and not _holds_any(session):
             return ['the memory holds nothing to search in yet']
         notes = []
         if has_vector and self._index is not None and (bare := len(self._index.bare())):
@@ -303,8 +304,9 @@ def _hits(store: MemoryStore, session: Session, scope: Scope,
     for start in range(0, len(ranked), MIN_POOL):
         part = ranked[start:start + MIN_POOL]
         ids = {key for _, group in part for key in (group.first_id, group.last_id)}
-        rows = {item.id: item for item in session.scalars(
-            select(row).where(row.id.in_(ids), *scope.conditions(by_id=True)))}
+        rows = {item.id: item for item in session.execute(
+            select(row.id, row.kind, row.ref_id, row.robot_id, row.start_ns, row.end_ns, row.text)
+            .where(among(row.id, sorted(ids)), *scope.conditions(by_id=True)))}
         for score, group in part:
             first = rows.get(group.first_id) or rows.get(group.last_id)
             if first is None:

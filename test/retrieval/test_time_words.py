@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from emv_ros.retrieval.time_words import AskedTimes, asked_times
+from emv_ros.retrieval.time_words import AskedTimes, asked_times, is_timeless
 from emv_ros.timeline import MAX_NS, from_datetime, parse_zone
 
 BERLIN = parse_zone('Europe/Berlin')
@@ -86,3 +86,11 @@ def test_several_ranges_are_places_to_look_at() -> None:
     'between', 'from to and', '25:99', 'on 31 February', 'March on, sun', 'a' * 5000])
 def test_other_words_are_no_times(text: str) -> None:
     assert asked(text) == AskedTimes(' '.join(text.split()))
+
+
+@pytest.mark.parametrize(('text', 'timeless'), [
+    ('where is the red mug?', True), ('the mug said "yesterday"', True), ('', True),
+    ('what was on the table yesterday?', False), ('after lunch', False), ('at 12:20', False),
+    ('two hours ago', False)])
+def test_what_names_no_time_reads_the_same_at_any_moment(text: str, timeless: bool) -> None:
+    assert is_timeless(text) == timeless
