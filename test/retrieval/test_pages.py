@@ -60,7 +60,7 @@ def test_a_search_that_ended_at_its_bound_says_so(store: MemoryStore) -> None:
     found = Finder(store, Searcher(store, WORDS_ONLY)).find('cup', limit=4)
     assert found.is_limited
     assert 4 <= found.total < 40
-    assert not Finder(store, Searcher(store, WORDS_ONLY)).find('cup', limit=40).is_limited
+    assert not Finder(store, Searcher(store, WORDS_ONLY)).find('cup', limit=41).is_limited
 
 
 def test_later_pages_look_further(store: MemoryStore) -> None:
