@@ -105,6 +105,19 @@ class RetrievalSettings:
         '', "environment variable that holds that provider's key; empty: none")
     deadline_s: float = setting(
         30.0, 'our own limit on one call of a litellm embedder, s', 0.1, 3600.0)
+    picture_embedder: str = setting(
+        '', "litellm model that puts texts and pictures into one space, as 'jina_ai/jina-clip-v2': "
+        'stored pictures, scaled down, and questions are SENT to its provider; empty: none')
+    picture_api_base: str = setting(
+        '', "base URL of the picture embedder's provider; empty: its own")
+    picture_api_key_env: str = setting(
+        '', "environment variable that holds the picture embedder's key; empty: none")
+    picture_edge: int = setting(
+        512, 'longest edge of a picture that is sent to the picture embedder, px', 32, 4096)
+    pictures_a_run: int = setting(
+        512, 'pictures that one consolidation gives vectors, newest first', 0, 1_000_000)
+    picture_similarity: float = setting(
+        0.15, 'cosine to a question below which a picture is no hit; models differ', -1.0, 1.0)
 
 
 @dataclass(frozen=True)

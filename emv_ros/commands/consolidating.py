@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--no-model', action='store_true',
                         help='summaries by calendar and template; a later run with a model '
                              'writes them anew')
-    parser.add_argument('--no-vectors', action='store_true', help='make no text vectors')
+    parser.add_argument('--no-vectors', action='store_true',
+                        help='make no vectors of texts and pictures')
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
@@ -36,10 +37,11 @@ def run(args: argparse.Namespace, context: Context) -> int:
                 model=None if args.no_model else _model(context, store),
                 now_ns=context.now_ns(), cancel=cancel, progress=progress.count)
         vectors = 0 if args.no_vectors else _vectors(context, store)
+        pictures = 0 if args.no_vectors else _picture_vectors(context, store)
     if context.as_json:
-        write_json({**asdict(report), 'vectors': vectors})
+        write_json({**asdict(report), 'vectors': vectors, 'picture_vectors': pictures})
     else:
-        _write(report, vectors)
+        _write(report, vectors, pictures)
     return 0
 
 
@@ -78,7 +80,26 @@ def _vectors(context: Context, store: MemoryStore) -> int:
         return 0
 
 
-def _write(report: ConsolidationReport, vectors: int) -> None:
+def _picture_vectors(context: Context, store: MemoryStore) -> int:
+    """Give the newest pictures their vectors where the settings name a model; return how many."""
+    from emv_ros.retrieval.picture_vectors import embed_pictures, make_picture_embedder
+
+    settings = context.settings.retrieval
+    try:
+        embedder = make_picture_embedder(settings)
+    except ModelError as error:
+        tell(f'note: pictures get no vectors: {error}')
+        return 0
+    if embedder is None:
+        return 0
+    with interruptible() as cancel:
+        done = embed_pictures(store, embedder, settings.pictures_a_run, cancel.is_set)
+    if done.problem:
+        tell(f'note: {done.problem}')
+    return done.made
+
+
+def _write(report: ConsolidationReport, vectors: int, pictures: int) -> None:
     write(f'{amount(report.events)} events, {amount(report.goals)} goals and '
           f'{amount(report.summaries)} summaries made or changed in {report.duration_s:.1f} s')
     if report.model_calls:
@@ -90,3 +111,5 @@ def _write(report: ConsolidationReport, vectors: int) -> None:
         write(f'some texts are templates for now: {report.stopped}')
     if vectors:
         write(f'{amount(vectors)} texts got their vectors')
+    if pictures:
+        write(f'{amount(pictures)} pictures got their vectors')

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from emv_ros.retrieval.units import Unit
 
 KINDS = {'summary': 'node', 'speech': 'utterance', 'event': 'skill_event',
-         'narration': 'annotation', 'observation': 'observation'}
+         'narration': 'annotation', 'observation': 'observation', 'picture': 'image'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

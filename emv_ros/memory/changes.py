@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -25,6 +25,12 @@ class Mark:
     token: int = 0
 
 
+_ROW = schema.ChangeRow
+# Made once: every search asks several times.
+_SINCE = (select(_ROW.id, _ROW.token, _ROW.kind, _ROW.ref_id)
+          .where(_ROW.id >= bindparam('mark')).order_by(_ROW.id))
+
+
 def mark_of(session: Session) -> Mark:
     """Return the place up to which the journal is written."""
     row = schema.ChangeRow
@@ -36,17 +42,11 @@ def since(session: Session, mark: Mark) -> tuple[set[tuple[str, int]], Mark] | N
     """Return the (kind, id) of all that changed after a mark, and the mark up to which that is.
 
     None where it is not known. Kinds are those of vertices ('node', 'clip', 'entity' and the units
-    of retrieval), and 'document' for a document or its vectors.
+    of retrieval), 'document' for a document or its vectors, and 'picture' for the vectors of one.
     """
-    row = schema.ChangeRow
-    if session.scalar(select(row.token).where(row.id == mark.id)) != mark.token:
+    # One statement: where each sees the latest, another could see more.
+    rows = session.execute(_SINCE, {'mark': mark.id}).all()
+    if not rows or (rows[0].id, rows[0].token) != (mark.id, mark.token):
         return None
-    rows = session.execute(
-        select(row.kind, row.ref_id, func.max(row.id)).where(row.id > mark.id)
-        .group_by(row.kind, row.ref_id)).all()
-    if not rows:
-        return set(), mark
-    # Not the end of the journal by now: where each statement sees the latest, more may be there.
-    last = max(item[2] for item in rows)
-    token = session.scalars(select(row.token).where(row.id == last)).one()
-    return {(kind, ref_id) for kind, ref_id, _ in rows}, Mark(last, token)
+    return ({(kind, ref_id) for _, _, kind, ref_id in rows[1:]},
+            Mark(rows[-1].id, rows[-1].token))

@@ -63,8 +63,11 @@ def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = ()
             entity = schema.EntityRow
             named = session.scalars(select(entity.id).where(
                 entity.name.in_(names_like(session, entity.name, name)))).all()
-            query = query.where(or_(row.name.in_(names_like(session, row.name, name)),
-                                    row.entity_id.in_(named)))
+            # The index of names begins with the robot.
+            robots = list(store.robot_ids(session, window.robots))
+            query = query.where(or_(
+                and_(row.robot_id.in_(robots), row.name.in_(names_like(session, row.name, name))),
+                row.entity_id.in_(named)))
         found: dict[_Thing, int] = {}
         for entity_id, robot_id, instance, called, first_ns in session.execute(
                 query.group_by(row.entity_id, row.robot_id, row.instance, row.name)):

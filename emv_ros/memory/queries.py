@@ -9,6 +9,7 @@ shown as it stood then.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 import re
 from typing import Any
 
@@ -321,6 +322,7 @@ def _singulars(name: str) -> set[str]:
     return {_PLURALS.get(word) or stem(word) for word in _WORDS.findall(words_of_name(name))}
 
 
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Return a word without the plural's ending."""
     word = word.lower()

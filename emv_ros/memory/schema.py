@@ -128,7 +128,7 @@ class SceneRow(Recorded, Base):
     __tablename__ = 'scene'
     __table_args__ = recorded('scene')
     camera: Mapped[str] = mapped_column(default='')
-    image_id: Mapped[int | None] = mapped_column(link_to('image'))
+    image_id: Mapped[int | None] = mapped_column(link_to('image'), index=True)
 
 
 class SceneObjectRow(Base):
@@ -214,7 +214,7 @@ class EntityRow(Base):
     """One physical object or person across time."""
 
     __tablename__ = 'entity'
-    __table_args__ = COUNTED
+    __table_args__ = (Index('ix_entity_name', 'name', 'robot_id'), COUNTED)
     id: Mapped[int] = new_id()
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'), index=True)
     name: Mapped[str]
@@ -227,7 +227,8 @@ class ObservationRow(Recorded, Base):
 
     __tablename__ = 'observation'
     __table_args__ = recorded(
-        'observation', Index('ix_observation_name', 'robot_id', 'name', 'stamp_ns'))
+        'observation', Index('ix_observation_name', 'robot_id', 'name', 'stamp_ns'),
+        Index('ix_observation_instance', 'instance', 'robot_id'))
     end_ns: Mapped[int]
     name: Mapped[str]
     instance: Mapped[str]
@@ -247,7 +248,7 @@ class ObservationImageRow(Base):
     __table_args__ = COUNTED
     id: Mapped[int] = new_id()
     observation_id: Mapped[int] = mapped_column(part_of('observation'), index=True)
-    image_id: Mapped[int] = mapped_column(part_of('image'))
+    image_id: Mapped[int] = mapped_column(part_of('image'), index=True)
     bbox: Mapped[list[Any] | None] = mapped_column(JSON)
     is_crop: Mapped[bool]
 
@@ -295,6 +296,15 @@ class EmbeddingRow(Base):
 
     __tablename__ = 'embedding'
     document_id: Mapped[int] = mapped_column(part_of('document'), primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    vector: Mapped[bytes] = mapped_column(sa.LargeBinary)
+
+
+class PictureEmbeddingRow(Base):
+    """The vector of a picture, float32 little-endian, by the model that made it."""
+
+    __tablename__ = 'picture_embedding'
+    image_id: Mapped[int] = mapped_column(part_of('image'), primary_key=True)
     model: Mapped[str] = mapped_column(primary_key=True)
     vector: Mapped[bytes] = mapped_column(sa.LargeBinary)
 

@@ -119,6 +119,7 @@ class MemoryStore:
                 try:
                     with session.begin_nested():
                         session.add(schema.RobotRow(name=name))
+                    session.info.pop('robot_names', None)
                 except IntegrityError:
                     pass  # another process was quicker: the database is a server's
                 found = session.scalars(query).one()
@@ -127,9 +128,12 @@ class MemoryStore:
 
     def robot_ids(self, session: OrmSession, names: Iterable[str] = ()) -> dict[int, str]:
         """Return {id: name} of the named robots that exist, or of all."""
-        rows = session.execute(select(schema.RobotRow.id, schema.RobotRow.name))
+        known: dict[int, str] | None = session.info.get('robot_names')
+        if known is None:
+            rows = session.execute(select(schema.RobotRow.id, schema.RobotRow.name))
+            known = session.info['robot_names'] = dict(rows.tuples().all())
         wanted = set(names)
-        return {key: name for key, name in rows if not wanted or name in wanted}
+        return {key: name for key, name in known.items() if not wanted or name in wanted}
 
     def robots(self) -> list[str]:
         """Return the names of all robots."""

@@ -1,8 +1,8 @@
 """Takes new records into the history tree: on a timer, and when asked to.
 
 The work runs in a thread of its own, one run at a time, so that no callback waits for it. After
-the tree come the text vectors of what has none yet. What was done before a cancel or a failure
-stays.
+the tree come the vectors of texts, and of pictures, that have none yet. What was done before a
+cancel or a failure stays.
 """
 
 from __future__ import annotations

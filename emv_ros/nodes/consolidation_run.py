@@ -20,6 +20,7 @@ from emv_ros.settings import Settings
 if TYPE_CHECKING:
     from emv_ros.agent.models.client import ModelClient
     from emv_ros.retrieval.embedders import TextEmbedder
+    from emv_ros.retrieval.picture_vectors import PictureEmbedder
     from emv_ros.tree.consolidate import ConsolidationReport
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class Consolidation:
         self._settings = settings
         self._model = model
         self._embedder: TextEmbedder | None = None
+        self._pictures: PictureEmbedder | None = None
 
     def run(self, request: Request, canceled: threading.Event,
             report: Callable[[Step], None]) -> Outcome:
@@ -84,6 +86,7 @@ class Consolidation:
             with run.limited():
                 run.make_trees()
                 self._embed(run)
+                self._embed_pictures(run)
         except StoreBusyError as error:
             outcome.status, outcome.message = 'busy', str(error)
         except EmvError as error:
@@ -111,6 +114,20 @@ class Consolidation:
                 embed_missing(self._store, self._embedder, cancel=run.stops.is_set)
         except ModelError as error:
             run.notes.append(f'new texts get no vectors: {error}')
+
+    def _embed_pictures(self, run: _Run) -> None:
+        """Give vectors to the newest pictures that have none, where the settings name a model."""
+        from emv_ros.retrieval.picture_vectors import embed_pictures, make_picture_embedder
+
+        settings = self._settings.retrieval
+        try:
+            self._pictures = self._pictures or make_picture_embedder(settings)
+        except ModelError as error:
+            run.notes.append(f'pictures get no vectors: {error}')
+        if self._pictures is not None:
+            done = embed_pictures(
+                self._store, self._pictures, settings.pictures_a_run, run.stops.is_set)
+            run.notes += [done.problem] if done.problem else []
 
     def _account(self, outcome: Outcome, run: _Run, before: tuple[int, int]) -> None:
         count, last = self._nodes()

@@ -18,9 +18,9 @@ from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
 from emv_ros.memory import queries
 from emv_ros.memory.lives import Life, lives
 from emv_ros.memory.queries import Page, Window
+from emv_ros.memory.scaling import scaled
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes import conversions
-from emv_ros.nodes.pictures import scaled
 from emv_ros.records import ImageRecord, Node
 from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.search import Searcher
@@ -71,7 +71,7 @@ class Lookups:
         window = conversions.window_from_ros(request)
         now_ns = window.before_ns or (self._now_ns() if self._now_ns else None)
         found = self._finder.find(
-            request.text, window, now_ns=now_ns, limit=request.k or None,
+            request.text, window, now_ns=now_ns, limit=request.k or None, offset=request.offset,
             zone=parse_zone(self._store.zone_of(window.robots)))
         things: dict[str, list[Unit]] = {}
         for unit in found.units:
@@ -83,19 +83,26 @@ class Lookups:
             first = unit.spans[0]
             response.evidence.append(conversions.evidence_to_ros(EvidenceItem(
                 id=shown_id(unit.kind, first.ref_id), kind=unit.kind, robot=unit.robot,
-                start_ns=first.start_ns, end_ns=first.end_ns, text=unit.text), unit.score))
+                start_ns=first.start_ns, end_ns=first.end_ns, text=unit.text,
+                image_path=self._path_of(unit.kind, first.ref_id)), unit.score))
             if unit.thing:
                 things.setdefault(unit.thing, []).append(unit)
         response.entities = [self._life(units) for units in things.values()]
         if found.units:
             response.method = self._method(response, found.units)
+        response.total, response.is_limited = found.total, found.is_limited
         response.message = found.note
-        _done(response, len(found.units), found.note or 'nothing fits')
+        _done(response, found.total, found.note or 'nothing fits')
 
     def _method(self, response: Any, units: list[Unit]) -> int:
         if not any(unit.similarity is not None for unit in units):
             return int(response.METHOD_LEXICAL)
         return int(response.METHOD_PAGERANK if self._ranks else response.METHOD_SIMILARITY)
+
+    def _path_of(self, kind: str, ref_id: int) -> str:
+        if kind != 'image':
+            return ''
+        return PictureReader(self._store, None, 0).path_of(kind, self._store.get(kind, ref_id))
 
     def _life(self, units: list[Unit]) -> Any:
         """Return a thing with the observations of its units."""

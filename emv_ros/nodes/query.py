@@ -65,7 +65,7 @@ class QueryNode(MemoryNode):
         self._survey = Survey(self._store)
         self._lookups = Lookups(self._store, searcher, self._now_ns)
         if self.preload:
-            vectors = threading.Thread(target=lambda: searcher.embedder, name='emv_vectors')
+            vectors = threading.Thread(target=searcher.load, name='emv_vectors')
             vectors.start()
             self._loading = [thread for thread in (vectors, self._model.warm()) if thread]
 

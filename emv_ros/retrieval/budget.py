@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.timeline import HOUR_NS
 
-OF_ONE_KIND = {'observation': 6, 'node': 4}
+OF_ONE_KIND = {'observation': 6, 'node': 4, 'image': 4}
 OF_ONE_THING = 3
 # Of one hour no more than this share of the places, while other hours have something.
 OF_ONE_HOUR = 0.5
@@ -54,6 +54,24 @@ def chosen(units: Sequence[Unit], limit: int) -> list[Unit]:
             taken.append(unit)
             things[unit.thing] += 1
     return taken
+
+
+def page_of(parts: Sequence[Sequence[Unit]], limit: int, offset: int) -> list[Unit]:
+    """Return at most `limit` units after the first `offset`, of parts one after the other.
+
+    The first page is what is chosen of the first part, the next what is chosen of the rest, and so
+    on: pages that begin where another ended have no unit in common, and all of them have all units.
+    """
+    if not offset:
+        return chosen(parts[0], limit) if parts else []
+    ordered: list[Unit] = []
+    for part in parts:
+        left = list(part)
+        while len(ordered) < offset + limit and (page := chosen(left, limit)):
+            ordered += page
+            taken = {id(unit) for unit in page}
+            left = [unit for unit in left if id(unit) not in taken]
+    return ordered[offset:offset + limit]
 
 
 def shown_spans(spans: Sequence[Span], is_asked: Callable[[Span], bool],

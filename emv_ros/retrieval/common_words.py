@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.queries import stem
 from emv_ros.retrieval.lexical import Group, grouped, quoted
 from emv_ros.retrieval.scope import Scope
@@ -126,24 +127,34 @@ def best_rows(found: WordRows, scope: Scope, limit: int) -> list[Group]:
     """Return up to `limit` groups of documents, best first."""
     terms = list(found.counts)
     weights = np.array([found.weight(term) for term in terms])
+    told = weights.tolist()
     columns: dict[str, int] = {}
     for at, term in enumerate(terms):
         columns.setdefault(stem(term), at)
     known: dict[str, int] = {}  # the words of many texts are few
     ids, held = _candidates(found, weights)
     read: list[tuple[Any, ...]] = []
+    ranks: dict[tuple[str, bytes], float] = {}  # most texts say the same as others
     texts: set[str] = set()
+
+    def rank(text: str, held: NDArray[np.bool_]) -> float:
+        words = _WORDS.findall(text.lower())
+        counted = [known[word] if word in known else known.setdefault(
+            word, columns.get(stem(word), -1)) for word in words]
+        long = K1 * (1 - B + B * len(words) / found.average)
+        score = 0.0
+        for at, weight in enumerate(told):
+            if times := counted.count(at) or int(held[at]):
+                score += weight * times * (K1 + 1) / (times + long)
+        return -score
+
     for start in range(0, min(len(ids), MAX_READ), LOT):
         holds = dict(zip(ids[start:start + LOT].tolist(), held[start:start + LOT], strict=True))
         for row in _documents(found.session, list(holds), scope):
-            words = _WORDS.findall(row.text.lower())
-            times = holds[row.id].astype(float)
-            counted = [known[word] if word in known else known.setdefault(
-                word, columns.get(stem(word), -1)) for word in words]
-            for at in set(counted) - {-1}:
-                times[at] = counted.count(at)
-            long = K1 * (1 - B + B * len(words) / found.average)
-            read.append((*row, -float(weights @ (times * (K1 + 1) / (times + long)))))
+            said = row.text, holds[row.id].tobytes()
+            if said not in ranks:
+                ranks[said] = rank(row.text, holds[row.id])
+            read.append((*row, ranks[said]))
             texts.add(row.text)
         if len(texts) >= limit:
             break
@@ -184,8 +195,7 @@ def _documents(session: Session, ids: Sequence[int], scope: Scope) -> Any:
     row = schema.DocumentRow
     return session.execute(
         select(row.id, row.robot_id, row.kind, row.start_ns, row.text)
-        .where(row.id.in_(bindparam('ids', expanding=True)), *scope.conditions(by_id=True)),
-        {'ids': ids})
+        .where(among(row.id, ids), *scope.conditions(by_id=True)))
 
 
 def _averages(session: Session) -> tuple[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -68,10 +68,10 @@ def _add_times(session: Session, scope: Scope, things: Mapping[int, Unit],
         conditions.append(or_(row.end_ns > window.start_ns, row.stamp_ns >= window.start_ns))
     conditions += [row.stamp_ns < end_ns for end_ns in (window.end_ns, window.before_ns)
                    if end_ns is not None]
+    query = (select(row.id, row.stamp_ns).where(row.entity_id == bindparam('thing'), *conditions)
+             .order_by(row.id).limit(MET))
     for entity_id, unit in things.items():
-        met = session.execute(
-            select(row.id, row.stamp_ns).where(row.entity_id == entity_id, *conditions)
-            .order_by(row.id).limit(MET)).all()
+        met = session.execute(query, {'thing': entity_id}).all()
         unit.also_ns = sorted(stamp_ns for key, stamp_ns in met
                               if ('observation', key) not in shown)
 

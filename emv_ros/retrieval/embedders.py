@@ -110,6 +110,7 @@ class LitellmEmbedder:
         except ImportError as error:
             raise ModelUnavailableError(f'no text vectors: {error}') from error
         litellm.telemetry = False
+        litellm.suppress_debug_info = True  # which it prints to stdout
         self._litellm = litellm
         self._settings = settings
         self._dimension = 0

@@ -20,26 +20,30 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
-from emv_ros.retrieval.budget import SPANS, chosen, shown_spans
+from emv_ros.retrieval.budget import SPANS, page_of, shown_spans
 from emv_ros.retrieval.company import add_company
 from emv_ros.retrieval.gathering import Gathering, of_records
+from emv_ros.retrieval.picture_search import picture_units
 from emv_ros.retrieval.scope import Scope
-from emv_ros.retrieval.search import MAX_CHARS, Hit, Searcher
+from emv_ros.retrieval.search import MAX_CHARS, RANK_OFFSET, Hit, Searcher
 from emv_ros.retrieval.terms import search_terms
-from emv_ros.retrieval.time_words import AskedTimes, asked_times
+from emv_ros.retrieval.time_words import AskedTimes, asked_times, is_timeless
 from emv_ros.retrieval.units import Span, Unit, units_of
 from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.timeline import HOUR_NS, Interval, format_span
 
-# Texts to find: in halves of the units that are wanted, and more where some were read before.
-POOL = 3
+# Texts to find beyond the units that are wanted, where some were read before.
 MAX_MORE = 32
+# Later pages look at so many times more texts until they are full, and at this many at most.
+DEEPER, MAX_POOL = 4, 400
 # How far from a moment is looked where nothing was found at it.
 REACHES_NS = (0, HOUR_NS, 12 * HOUR_NS)
 MAX_TOLD = 3
 MAX_LISTED = 6
 # Where nothing else tells episodes apart, the larger one tells more.
 PER_LEVEL = 1e-6
+# The best picture counts as a text that is found best and has no word of the question.
+PICTURE = 0.5
 _QUOTED = re.compile(r'["“]([^"“”]+)["”]')
 
 NO_NEW = 'no new results: all that was found was read before'
@@ -49,11 +53,17 @@ Read = Collection[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a search shows, best first, and in words what there is to say of it ('': nothing)."""
+    """What a search shows, best first, and in words what there is to say of it ('': nothing).
+
+    `total` counts the units that were found, those of other pages included; with `is_limited` the
+    search ended at its bound, and a larger limit may find more.
+    """
 
     units: list[Unit]
     note: str = ''
     times: AskedTimes | None = None
+    total: int = 0
+    is_limited: bool = False
 
 
 class Finder:
@@ -66,9 +76,10 @@ class Finder:
 
     def find(self, text: str, window: Window = ALL, *, now_ns: int | None = None,
              zone: tzinfo = UTC, limit: int | None = None, kinds: Sequence[str] | None = None,
-             read: Read = (), spans: int = SPANS) -> Findings:
+             read: Read = (), spans: int = SPANS, offset: int = 0) -> Findings:
         """Return at most `limit` units (None: as set), each of at most `spans` records.
 
+        The best `offset` units are left out: a page goes on where another of this limit ended.
         Records already `read` are left out, as (kind, id); where nothing else is found, they come
         again and the note says that there is nothing new.
         Words such as 'yesterday' are seen from `now_ns`; without it from the time of the question
@@ -79,14 +90,14 @@ class Finder:
         times = self._times(text, window, now_ns, zone)
         narrow = _narrowed(window, times.window)
         known = set(read)
-        pool = POOL * most // 2 + min(len(known), MAX_MORE)
-        units, note = self._candidates(times, narrow, pool, kinds, known)
+        pool = most + min(len(known), MAX_MORE)
+        units, note, is_limited = self._candidates(times, narrow, pool, kinds, known)
         notes = [note] if note else []
         if narrow != window and not units:
             notes = [f'nothing was found in {_told(times.window, zone)}, so all times were '
                      'searched']
             narrow = window
-            units, note = self._candidates(times, window, pool, kinds, known)
+            units, note, is_limited = self._candidates(times, window, pool, kinds, known)
             notes += [note] if note else []
         if times.moments and units:
             notes += _put_first(units, times.moments, zone)
@@ -94,7 +105,15 @@ class Finder:
         if units and not fresh:
             notes.insert(0, NO_NEW)
             fresh, known = units, set()
-        best = chosen(fresh, most)
+        parts = [fresh]
+        while is_limited and 0 < offset > sum(map(len, parts)) - most and pool < MAX_POOL:
+            pool = min(max(DEEPER * pool, DEEPER), MAX_POOL)
+            units, _, is_limited = self._candidates(times, narrow, pool, kinds, known)
+            if times.moments:
+                _put_first(units, times.moments, zone)
+            told = {unit.key for part in parts for unit in part}
+            parts.append([unit for unit in _unread(units, known) if unit.key not in told])
+        total, best = sum(map(len, parts)), page_of(parts, most, offset)
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, narrow, kinds)
             Gathering(self._store, self._searcher, session, scope).complete(best, known)
@@ -102,24 +121,27 @@ class Finder:
                 unit.spans = shown_spans(
                     unit.spans, lambda span: _is_asked(span, times.moments), max(spans, 1))
             add_company(session, scope, best, known)
-        return Findings(best, '; '.join(notes), times)
+        return Findings(best, '; '.join(notes), times, total, is_limited)
 
     def _times(self, text: str, window: Window, now_ns: int | None, zone: tzinfo) -> AskedTimes:
         if not self._settings.time_words:
             return AskedTimes(text)
         now = now_ns if now_ns is not None else window.before_ns
+        if now is None and is_timeless(text):
+            now = 0
         if now is None:
             with self._store.reading() as session:
                 now = _last_ns(session, list(self._store.robot_ids(session, window.robots)))
         return asked_times(text, now, zone)
 
     def _candidates(self, times: AskedTimes, window: Window, pool: int,
-                    kinds: Sequence[str] | None, known: Read) -> tuple[list[Unit], str]:
-        """Return scored units, and what there is to say of how they were found."""
+                    kinds: Sequence[str] | None,
+                    known: Read) -> tuple[list[Unit], str, bool]:
+        """Return scored units, what there is to say of them, and whether the pool was too small."""
         parts = _listed(times.words)
         result = self._searcher.search(times.words, window, pool, kinds)
         found = [*result.hits, *(hit for part in parts for hit in self._searcher.search(
-            part, window, max(1, pool // 3), kinds).hits)]
+            part, window, max(1, pool // 2), kinds, with_pictures=False).hits)]
         with self._store.reading() as session:
             scope = Scope.of(self._store, session, window, kinds)
             gathering = Gathering(self._store, self._searcher, session, scope)
@@ -131,7 +153,13 @@ class Finder:
             units = units_of(session, scope, self._store.robot_ids(session), documents,
                              self._settings.merge)
         _score(units, hits, (times.words, *parts) if self._settings.words else ())
-        return units, result.note if found or not units else ''
+        if not kinds or 'image' in kinds:
+            units += picture_units(
+                (hit, PICTURE * (RANK_OFFSET + 1) / (RANK_OFFSET + hit.rank))
+                for hit in result.pictures)
+        note = result.note if found or result.pictures or not units else ''
+        return units, note, len(result.hits) >= pool
+
 
 def _last_ns(session: Session, robots: Sequence[int]) -> int:
     """Return the start of the latest record of the robots."""

@@ -14,6 +14,7 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.budget import LAST
 from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
@@ -101,7 +102,7 @@ class Gathering:
         found = {(item.kind, item.ref_id): item for kind, ids in refs.items()
                  for item in self._session.execute(
                      select(row.id, row.kind, row.ref_id, row.robot_id, row.text)
-                     .where(row.kind == kind, row.ref_id.in_(ids)))}
+                     .where(row.kind == kind, among(row.ref_id, ids)))}
         documents: dict[int, None] = {}
         for hit in hits:
             first = found.get((hit.kind, hit.ref_id))

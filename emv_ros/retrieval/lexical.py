@@ -114,11 +114,13 @@ def grouped(rows: Iterable[Any], limit: int) -> list[Group]:
     """Return the first `limit` groups. Equal texts rank equally, so a group ends with its rank."""
     groups: dict[int, Group] = {}
     last_rank: float | None = None
+    keys: dict[tuple[int, str, str], int] = {}  # most say the same as others
     for document, robot_id, kind, start_ns, words, rank in rows:
         if len(groups) >= limit and rank != last_rank:
             break
         last_rank = rank
-        key = group_key(robot_id, kind, words)
+        said = robot_id, kind, words
+        key = keys[said] if said in keys else keys.setdefault(said, group_key(*said))
         if key not in groups:
             groups[key] = Group(key, document, start_ns, document, start_ns)
             continue

@@ -39,7 +39,8 @@ def quote_recorded(text: str, limit: int = 200) -> str:
 
 def plain_line(text: str) -> str:
     """Return the text on one line, without what could end a string or pose as something else."""
-    shown = ''.join(_visible(character) for character in text)
+    # What is printable holds nothing unseen.
+    shown = text if text.isprintable() else ''.join(_visible(character) for character in text)
     line = ' '.join(shown.split())
     line = line.replace('"', "'").replace('\\', '∖')
     line = _SINGLE.sub("'", line)

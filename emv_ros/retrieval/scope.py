@@ -66,6 +66,8 @@ class Scope:
         With `by_id`, for a query that names documents by their ids, in a form for which no index
         serves: else SQLite would rather go through all documents of a kind.
         """
+        if self.is_open and not self.kinds:
+            return []
         window = self.window
         kind, robot, start, end = _columns(by_id)
         found: list[ColumnElement[bool]] = []

@@ -10,7 +10,7 @@ goes on with the rest and its note says so. What was found seeds a walk on the g
 from __future__ import annotations
 
 from collections.abc import Sequence, Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import logging
 import threading
 import time
@@ -22,6 +22,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import ModelError, StoreError
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
 from emv_ros.memory.queries import ALL, Window, as_of
 from emv_ros.memory.rows import record_of
@@ -30,6 +31,7 @@ from emv_ros.retrieval.embedders import TextEmbedder, Vectors, make_embedder
 from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.index import embed_missing
 from emv_ros.retrieval.lexical import Group, find_words
+from emv_ros.retrieval.picture_search import PictureHit, PictureSearch
 from emv_ros.retrieval.ranking import Ranking
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.similarity import Similarity
@@ -71,10 +73,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, and in words what the search could not do ('' where it did everything)."""
+    """Hits, best first, and in words what the search could not do ('' where it did everything).
+
+    `pictures` are hits of the picture embedder, where there is one.
+    """
 
     hits: list[Hit]
     note: str = ''
+    pictures: list[PictureHit] = field(default_factory=list)
 
 
 class Searcher:
@@ -90,6 +96,7 @@ class Searcher:
         self._why = ''
         self._index: VectorIndex | None = None
         self._graph = Graph(store)
+        self._pictures = PictureSearch(store, settings)
         self._lock = threading.Lock()
         self._similarity: Similarity | None = None
 
@@ -128,12 +135,17 @@ class Searcher:
         """Return how near the text is to each candidate (see Similarity)."""
         return self.similarity.scores(text, candidates)
 
+    def load(self) -> None:
+        """Load the embedders, which else the first search does."""
+        _ = self.embedder
+        self._pictures.load()
+
     def search(self, text: str, window: Window = ALL, k: int | None = None,
-               kinds: Sequence[str] | None = None) -> SearchResult:
+               kinds: Sequence[str] | None = None, with_pictures: bool = True) -> SearchResult:
         """Return at most `k` hits (None: as the settings say), best first.
 
         Any text will do. `kinds` narrows to 'node', 'utterance', 'skill_event', 'annotation',
-        'observation'. Raises StoreError where the memory cannot be read.
+        'observation', 'image'. Raises StoreError where the memory cannot be read.
         """
         text = text[:MAX_CHARS].strip()
         if not text:
@@ -141,16 +153,23 @@ class Searcher:
         limit = self._settings.units if k is None else max(k, 0)
         terms = search_terms(text) if self._settings.words else []
         vector, notes = self._vector_of(text)
+        pictured, untold = self._pictures.ask(text) if with_pictures else (None, [])
+        notes += untold
         with self._lock:
             if vector is not None:
                 notes += self._freshen(vector)
             with self._store.reading() as session:
                 scope = Scope.of(self._store, session, window, kinds)
-                ranked, unranked = self._ranked(session, scope, terms, vector, limit)
+                pictures, untold = self._pictures.find(session, scope, pictured)
+                notes += untold
+                shown = self._pictures.groups(session, scope, pictures)
+                ranked, unranked = self._ranked(session, scope, terms, vector, limit, shown)
                 hits = _hits(self._store, session, scope, ranked, limit)
                 notes += unranked
-                notes += self._shortcomings(session, scope, terms, vector is not None, bool(hits))
-        return SearchResult(hits, '; '.join(notes))
+                if not pictures:
+                    notes += self._shortcomings(
+                        session, scope, terms, vector is not None, bool(hits))
+        return SearchResult(hits, '; '.join(notes), pictures)
 
     def follow(self, session: Session) -> None:
         """Bring what is held beside the database up to what the session sees."""
@@ -174,9 +193,12 @@ class Searcher:
             return found
 
     def _ranked(self, session: Session, scope: Scope, terms: Sequence[str],
-                vector: Vectors | None,
-                limit: int) -> tuple[list[tuple[float, Group]], list[str]]:
-        """Return groups with their scores, best first, and what there is to say of the ranking."""
+                vector: Vectors | None, limit: int,
+                shown: Sequence[Group] = ()) -> tuple[list[tuple[float, Group]], list[str]]:
+        """Return groups with their scores, best first, and what there is to say of the ranking.
+
+        `shown` is the ranking of what pictures show, where there is one.
+        """
         pool = max(4 * limit, MIN_POOL)
         graph, index = self._graph, self._index
         graph.refresh(session)
@@ -187,8 +209,9 @@ class Searcher:
             index.refresh(session)
             found.append(index.search(
                 vector, scope, session, pool, self._settings.min_similarity))
-        fused = fuse(found, self._bare(found))
-        best = len(found) / (RANK_OFFSET + 1)
+        rankings = [*found, shown] if shown else found
+        fused = fuse(rankings, self._bare(found))
+        best = len(rankings) / (RANK_OFFSET + 1)
         ranked, notes = [(score / best, group) for score, group in fused], []
         if self._settings.graph:
             # Where things are not told apart, nothing leads from one time of a thing to another.
@@ -241,7 +264,7 @@ class Searcher:
 
     def _shortcomings(self, session: Session, scope: Scope, terms: Sequence[str],
                       has_vector: bool, has_hits: bool) -> list[str]:
-        if not _holds_any(session):
+        if not has_hits and not _holds_any(session):
             return ['the memory holds nothing to search in yet']
         notes = []
         if has_vector and self._index is not None and (bare := len(self._index.bare())):
@@ -288,8 +311,9 @@ def _hits(store: MemoryStore, session: Session, scope: Scope,
     for start in range(0, len(ranked), MIN_POOL):
         part = ranked[start:start + MIN_POOL]
         ids = {key for _, group in part for key in (group.first_id, group.last_id)}
-        rows = {item.id: item for item in session.scalars(
-            select(row).where(row.id.in_(ids), *scope.conditions(by_id=True)))}
+        rows = {item.id: item for item in session.execute(
+            select(row.id, row.kind, row.ref_id, row.robot_id, row.start_ns, row.end_ns, row.text)
+            .where(among(row.id, sorted(ids)), *scope.conditions(by_id=True)))}
         for score, group in part:
             first = rows.get(group.first_id) or rows.get(group.last_id)
             if first is None:

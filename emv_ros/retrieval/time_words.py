@@ -105,6 +105,13 @@ def asked_times(text: str, now_ns: int, zone: tzinfo) -> AskedTimes:
     return AskedTimes(_without(text, gone), windows[0] if windows else None, tuple(moments))
 
 
+def is_timeless(text: str) -> bool:
+    """Whether no word of a text can begin a time, so that it reads the same at any moment."""
+    words = list(_words(_QUOTED.sub('', text)))
+    return not any(_STARTS.match(word.text) or _is_meal(words, at)
+                   for at, word in enumerate(words))
+
+
 def _words(text: str) -> Iterator[_Word]:
     last = 0
     for found in re.finditer(r'\S+', text):

@@ -17,6 +17,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
 from emv_ros.memory.queries import as_of
 from emv_ros.memory.rows import record_of
@@ -95,16 +96,20 @@ def units_of(session: Session, scope: Scope, robots: Mapping[int, str],
     row = schema.DocumentRow
     rows = [found for part in _parts(sorted(set(documents))) for found in session.execute(
         select(row.id, row.kind, row.ref_id, row.robot_id, row.start_ns, row.end_ns, row.text)
-        .where(row.id.in_(part), *scope.conditions(by_id=True)))]
+        .where(among(row.id, part), *scope.conditions(by_id=True)))]
     details = _details(session, scope, robots, rows)
     units: dict[tuple[Any, ...], Unit] = {}
+    groups: dict[tuple[int, str, str], int] = {}  # most say the same as others
     for _, kind, ref_id, robot_id, start_ns, end_ns, text in rows:
         told = details.get((kind, ref_id)) or _Details(text, end_ns)
         key = _key(kind, ref_id, robot_id, told, merge)
         unit = units.get(key)
         if unit is None:
+            said = robot_id, kind, text
+            if said not in groups:
+                groups[said] = group_key(*said)
             unit = units[key] = Unit(
-                key=key, group=group_key(robot_id, kind, text), kind=kind, robot=robots[robot_id],
+                key=key, group=groups[said], kind=kind, robot=robots[robot_id],
                 robot_id=robot_id, text=told.text, spans=[], goal=told.goal, thing=told.thing,
                 name=told.name, entity_id=told.entity_id, level=told.level)
         unit.spans.append(_span(scope, ref_id, start_ns, told.end_ns))
@@ -126,7 +131,7 @@ def spans_of_thing(session: Session, scope: Scope, unit: Unit,
         is_same = seen.name == unit.name
     found = [_span(scope, *item) for part in _parts(documents) for item in session.execute(
         select(row.ref_id, row.start_ns, row.end_ns).join(seen, seen.id == row.ref_id)
-        .where(row.id.in_(part), is_same, *scope.conditions(by_id=True)))]
+        .where(among(row.id, part), is_same, *scope.conditions(by_id=True)))]
     return sorted(found, key=lambda span: (span.start_ns, span.ref_id))
 
 
@@ -135,7 +140,7 @@ def spans_of(session: Session, scope: Scope, documents: Sequence[int]) -> dict[i
     row = schema.DocumentRow
     found = (item for part in _parts(documents) for item in session.execute(
         select(row.id, row.ref_id, row.start_ns, row.end_ns)
-        .where(row.id.in_(part), *scope.conditions(by_id=True))))
+        .where(among(row.id, part), *scope.conditions(by_id=True))))
     return {key: _span(scope, *span) for key, *span in found}
 
 
@@ -165,7 +170,7 @@ def _details(session: Session, scope: Scope, robots: Mapping[int, str],
         found['node', item.ref_id] = _Details(item.text, item.end_ns)
     node = schema.NodeRow
     for part in _parts([item.ref_id for item in by_kind.get('node', ())]):
-        for key, level in session.execute(select(node.id, node.level).where(node.id.in_(part))):
+        for key, level in session.execute(select(node.id, node.level).where(among(node.id, part))):
             known = found['node', key]
             found['node', key] = _Details(known.text, known.end_ns, level=level)
     found |= _of_observations(session, by_kind.get('observation', ()))
@@ -180,7 +185,7 @@ def _of_observations(session: Session,
     for part in _parts(list(known)):
         for key, robot_id, name, instance, entity_id in session.execute(
                 select(row.id, row.robot_id, row.name, row.instance, row.entity_id)
-                .where(row.id.in_(part))):
+                .where(among(row.id, part))):
             thing = f'e{entity_id}' if entity_id is not None else (
                 f'{robot_id} {instance}' if instance else '')
             yield ('observation', key), _Details(
@@ -193,7 +198,7 @@ def _of_skills(session: Session, scope: Scope, robots: Mapping[int, str],
     known = {item.ref_id: item for item in rows}
     for part in _parts(list(known)):
         for key, goals, last_ns in session.execute(
-                select(row.id, row.goal_stack, row.last_report_ns).where(row.id.in_(part))):
+                select(row.id, row.goal_stack, row.last_report_ns).where(among(row.id, part))):
             text, end_ns = known[key].text, known[key].end_ns
             if before_ns is not None and last_ns >= before_ns:
                 whole = record_of('skill_event', session.get(row, key), '')

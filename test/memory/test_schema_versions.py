@@ -80,6 +80,10 @@ def test_a_file_of_the_first_version_comes_along(tmp_path: Path) -> None:
         assert [item.text for item in queries.utterances(memory)] == ['bring the cup']
         node, = queries.nodes(memory)
         assert (node.summary, node.cost) == ('a cup was asked for', 0.0)
+        with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
+            indices = {name for name, in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'index'")}
+        assert {'ix_entity_name', 'ix_observation_instance', 'ix_node_top'} <= indices
         with memory.reading() as session:  # tables that the first version did not have
             assert [session.scalars(select(table)).all() for table in (
                 schema.ConsolidationRow, schema.ModelReplyRow)] == [[], []]

@@ -69,6 +69,19 @@ def test_look_ups(served, robot):
     seen = {item.id: [part.id for part in item.observations] for item in found.entities}
     assert seen == {'cup_1': ['o1', 'o3'], 'cup_2': ['o2']}
 
+    def page(offset):
+        return robot.call(srv.SearchEpisodicMemory, 'search_episodic_memory', text='cup', k=1,
+                          offset=offset)
+
+    whole = robot.call(srv.SearchEpisodicMemory, 'search_episodic_memory', text='cup', k=50)
+    assert not whole.is_limited and whole.total > 1
+    shown = [item.id for offset in range(whole.total)
+             for found in [page(offset)] for item in (*found.nodes, *found.evidence)]
+    assert len(set(shown)) == len(shown) == whole.total
+    beyond = page(whole.total)
+    assert beyond.status == beyond.STATUS_OK and beyond.total == whole.total
+    assert not beyond.evidence and not beyond.nodes
+
 
 def test_what_a_later_version_brings_is_refused_in_words(served, robot):
     answer = robot.call(srv.CorrectEntity, 'correct_entity')

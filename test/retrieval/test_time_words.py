@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from emv_ros.retrieval.time_words import AskedTimes, asked_times
+from emv_ros.retrieval.time_words import AskedTimes, asked_times, is_timeless
 from emv_ros.timeline import MAX_NS, from_datetime, parse_zone
 
 BERLIN = parse_zone('Europe/Berlin')
@@ -112,3 +112,11 @@ def test_a_day_of_another_year_is_not_this_year_s() -> None:
 @pytest.mark.parametrize('text', ['Where is the 3rd cup?', 'What stood on the 2nd shelf?'])
 def test_what_is_counted_is_no_day(text: str) -> None:
     assert asked(text) == AskedTimes(text)
+
+
+@pytest.mark.parametrize(('text', 'timeless'), [
+    ('where is the red mug?', True), ('the mug said "yesterday"', True), ('', True),
+    ('what was on the table yesterday?', False), ('after lunch', False), ('at 12:20', False),
+    ('two hours ago', False)])
+def test_what_names_no_time_reads_the_same_at_any_moment(text: str, timeless: bool) -> None:
+    assert is_timeless(text) == timeless

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from emv_ros.errors import ImageError
-from emv_ros.nodes.pictures import scaled
+from emv_ros.memory.scaling import scaled
 
 
 def decoded(data):
