@@ -131,7 +131,7 @@ class MemoryStore:
         known: dict[int, str] | None = session.info.get('robot_names')
         if known is None:
             rows = session.execute(select(schema.RobotRow.id, schema.RobotRow.name))
-            known = session.info['robot_names'] = dict(rows.tuples().all())
+            known = session.info['robot_names'] = {item.id: item.name for item in rows}
         wanted = set(names)
         return {key: name for key, name in known.items() if not wanted or name in wanted}
 
