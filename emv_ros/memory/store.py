@@ -131,7 +131,7 @@ class MemoryStore:
         known: dict[int, str] | None = session.info.get('robot_names')
         if known is None:
             rows = session.execute(select(schema.RobotRow.id, schema.RobotRow.name))
-            known = session.info['robot_names'] = {key: name for key, name in rows}
+            known = session.info['robot_names'] = dict(list(rows))
         wanted = set(names)
         return {key: name for key, name in known.items() if not wanted or name in wanted}
 
