@@ -10,7 +10,7 @@ import re
 
 from emv_ros.agent.roots import root_of
 from emv_ros.memory.documents import words_of_name
-from emv_ros.memory.queries import stem
+from emv_ros.memory.names import stem
 
 # Words that ask, tell a time, or that any memory holds.
 GENERIC = frozenset("""

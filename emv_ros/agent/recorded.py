@@ -18,7 +18,8 @@ from emv_ros.agent.roots import root_of
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import queries, schema
 from emv_ros.memory.documents import named_values, text_of
-from emv_ros.memory.queries import Window, squash
+from emv_ros.memory.names import squash
+from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent, Utterance
 from emv_ros.retrieval.scope import Scope

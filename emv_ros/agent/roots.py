@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from emv_ros.memory.queries import stem
+from emv_ros.memory.names import stem
 from emv_ros.retrieval.terms import STOP_WORDS
 
 IRREGULAR = {form: verb for verb, forms in {

@@ -16,7 +16,8 @@ from sqlalchemy import and_, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
-from emv_ros.memory.queries import ALL, Window, names_like, within
+from emv_ros.memory.names import names_like
+from emv_ros.memory.queries import ALL, Window, within
 from emv_ros.memory.rows import record_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS, Observation

@@ -9,7 +9,6 @@ shown as it stood then.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 import re
 from typing import Any
 
@@ -17,7 +16,8 @@ from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
-from emv_ros.memory.documents import text_of, words_of_name
+from emv_ros.memory.documents import text_of
+from emv_ros.memory.names import match_names, names_like, stem
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
@@ -33,14 +33,7 @@ from emv_ros.records import (
     Utterance,
 )
 
-_BREAKS = re.compile(r'[\W_]+')
 _WORDS = re.compile(r'\w+')
-# Plurals that no ending tells.
-_PLURALS = {
-    'children': 'child', 'feet': 'foot', 'halves': 'half', 'knives': 'knife', 'leaves': 'leaf',
-    'loaves': 'loaf', 'men': 'man', 'mice': 'mouse', 'people': 'person', 'shelves': 'shelf',
-    'teeth': 'tooth', 'wolves': 'wolf', 'women': 'woman'}
-_OES = ('canoes', 'does', 'goes', 'shoes', 'toes')  # whose singular ends in 'oe'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,32 +83,52 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
     the goal stack, and the run of the goal itself. All words of `text` must stand in the run's
     document, as it was at the time of the question.
     """
+    return skill_events_page(
+        store, window, skill=skill, status=status, goal=goal, text=text, top_only=top_only,
+        page=page, is_counted=False)[0]
+
+
+def skill_events_page(
+        store: MemoryStore, window: Window = ALL, *, skill: str = '', status: Iterable[str] = (),
+        goal: str = '', text: str = '', top_only: bool = False, page: Page = EVERY,
+        is_counted: bool = True) -> tuple[list[SkillEvent], int]:
+    """Return runs as skill_events, and how many fit, those beyond the page included.
+
+    Without `is_counted` the number may be that of the page.
+    """
     row = schema.SkillEventRow
+    wanted = {Status(item) for item in status}
+    # What SQL cannot tell is sifted below, and so the page is cut there too. As a run stood at the
+    # time of a question, its state and its words may be others.
+    is_past = window.before_ns is not None
+    is_sifted = bool(goal or top_only or (is_past and (wanted or text)))
     with store.reading() as session:
         query = within(store, session, select(row), row, window)
         if skill:
             query = query.where(row.skill.in_(names_like(session, row.skill, skill)))
+        if wanted and not is_past:
+            query = query.where(row.status.in_([str(item) for item in wanted]))
         if text:
             says = row.id.in_(_documents_with(text, 'skill_event'))
             # Of a run that went on later the document says what was not known yet.
             query = query.where(says if window.before_ns is None else or_(
                 says, row.last_report_ns >= window.before_ns))
-        # What SQL cannot tell is sifted below, and so the page is cut there too.
-        is_sifted = bool(goal or status or top_only or (text and window.before_ns is not None))
         rows = session.scalars(_ordered(query, row, EVERY if is_sifted else page))
         robots = store.robot_ids(session)
         found = [record_of('skill_event', item, robots[item.robot_id]) for item in rows]
+        total = len(found)
+        if is_counted and not is_sifted and page != EVERY:
+            total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     events = [as_of(event, window.before_ns) for event in found]
     if not is_sifted:
-        return events
-    wanted = {Status(item) for item in status}
+        return events, total
     events = [event for event, whole in zip(events, found, strict=True)
               if (not wanted or event.status in wanted) and (not goal or _has_goal(event, goal))
               and not (top_only and event.goal_stack)
               and (not text or event is whole or _says(event, text))]
     if page.newest_first:
         events.reverse()
-    return events[page.offset:][:page.limit]
+    return events[page.offset:][:page.limit], len(events)
 
 
 def as_of(event: SkillEvent, before_ns: int | None) -> SkillEvent:
@@ -292,51 +305,6 @@ def known_names(store: MemoryStore, robots: Iterable[str] = (),
                 'objects': sorted(objects),
                 'cameras': distinct(schema.ImageRow.camera, schema.ImageRow),
                 'speakers': distinct(schema.UtteranceRow.speaker, schema.UtteranceRow)}
-
-
-def squash(name: str) -> str:
-    """Return a name without case, breaks and punctuation."""
-    return _BREAKS.sub('', name.casefold())
-
-
-def match_names(asked: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that a person or a model means by `asked`.
-
-    Equal but for case and breaks; else those that hold all its words, singular or plural; else
-    none.
-    """
-    known = list(known)
-    key = squash(asked)
-    if not key:
-        return []
-    if exact := [name for name in known if squash(name) == key]:
-        return exact
-    words = _singulars(asked)
-    if not words:
-        return []
-    return [name for name in known
-            if words <= _singulars(name)]
-
-
-def _singulars(name: str) -> set[str]:
-    return {_PLURALS.get(word) or stem(word) for word in _WORDS.findall(words_of_name(name))}
-
-
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """Return a word without the plural's ending."""
-    word = word.lower()
-    if len(word) > 4 and word.endswith('ies'):
-        return word[:-3] + 'y'
-    if len(word) > 4 and word.endswith(('ches', 'shes', 'sses', 'xes')) or (
-            word.endswith('oes') and word not in _OES):
-        return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith('s') and not word.endswith('ss') else word
-
-
-def names_like(session: Session, column: Any, asked: str) -> list[str]:
-    """Return the names in a column that are meant by `asked`, see match_names."""
-    return match_names(asked, session.scalars(select(column).distinct()))
 
 
 def _has_goal(event: SkillEvent, goal: str) -> bool:

@@ -122,13 +122,14 @@ class Lookups:
     @_answering
     def events(self, request: Any, response: Any) -> None:
         """List skill events."""
-        found = queries.skill_events(
+        page = Page(limit=request.limit or DEFAULT_LIMIT, offset=request.offset,
+                    newest_first=request.newest_first)
+        found, response.total = queries.skill_events_page(
             self._store, conversions.window_from_ros(request), skill=request.skill,
             status=conversions.statuses_from_ros(request.statuses), goal=request.goal,
-            text=request.text, page=Page(newest_first=request.newest_first))
-        response.total = len(found)
-        response.events = [conversions.event_to_ros(event) for event in _page(found, request)]
-        _done(response, len(found), 'no skill event fits')
+            text=request.text, page=page)
+        response.events = [conversions.event_to_ros(event) for event in found]
+        _done(response, response.total, 'no skill event fits')
 
     @_answering
     def episodes(self, request: Any, response: Any) -> None:

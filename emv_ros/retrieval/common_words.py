@@ -30,7 +30,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
-from emv_ros.memory.queries import stem
+from emv_ros.memory.names import stem
 from emv_ros.retrieval.lexical import Group, grouped, quoted
 from emv_ros.retrieval.scope import Scope
 

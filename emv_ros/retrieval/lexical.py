@@ -18,7 +18,7 @@ from sqlalchemy import bindparam, case, column, func, literal_column, or_, selec
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
-from emv_ros.memory.queries import stem
+from emv_ros.memory.names import stem
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.terms import squash
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from emv_ros.memory.documents import words_of_name
-from emv_ros.memory.queries import stem
+from emv_ros.memory.names import stem
 
 MAX_TERMS = 32
 _WORDS = re.compile(r'[^\W_]+')

@@ -257,19 +257,20 @@ class VectorIndex:
 
     def whole(self, group: Group, scope: Scope) -> Group:
         """Return a group with all the documents in scope that say the same."""
-        rows = self._rows
-        at = self._same(group.key)
-        at = at[scope.mask(Rows(*(rows[name][at] for name in (
-            'key', 'robot', 'kind', 'start_ns', 'end_ns'))))]
+        at = self._within(scope, self._same(group.key))
         return self._spanned(group.key, at, group.similarity) if len(at) else group
 
     def members(self, key: int, scope: Scope) -> Ids:
         """Return the documents in scope that say the same, in order of time."""
-        rows, at = self._rows, self._same(key)
-        at = at[scope.mask(Rows(*(rows[name][at] for name in (
-            'key', 'robot', 'kind', 'start_ns', 'end_ns'))))]
+        rows, at = self._rows, self._within(scope, self._same(key))
         found: Ids = rows['key'][at[np.argsort(rows['start_ns'][at], kind='stable')]]
         return found
+
+    def _within(self, scope: Scope, at: Ids) -> Ids:
+        if scope.is_open and not scope.kinds:
+            return at
+        return at[scope.mask(Rows(*(self._rows[name][at] for name in (
+            'key', 'robot', 'kind', 'start_ns', 'end_ns'))))]
 
     def keys(self, documents: Ids) -> list[int]:
         """Return the keys of the groups of documents, 0 where one is not known."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 import math
 
-from emv_ros.memory.queries import stem
+from emv_ros.memory.names import stem
 from emv_ros.retrieval.terms import search_terms
 
 K1, B = 1.2, 0.75

@@ -6,7 +6,8 @@ from memory_parts import at, report, said
 import pytest
 
 from emv_ros.memory import queries
-from emv_ros.memory.queries import Page, Window, match_names, stem
+from emv_ros.memory.names import match_names, stem
+from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Annotation, Node, Scene, SceneObject, Status
 
@@ -85,6 +86,11 @@ def test_pages_are_cut_after_sifting(memory: MemoryStore) -> None:
     assert skills(Page(limit=2, offset=1), status=['failed']) == ['S2', 'S4']
     assert skills(Page(limit=2), top_only=True) == ['S0', 'S2']
     assert skills(Page(limit=1, newest_first=True), goal='goal') == ['S5']
+    for asked, told, count in (({}, ['S1', 'S2'], 6), ({'status': ['failed']}, ['S2', 'S4'], 3),
+                               ({'goal': 'goal'}, ['S3', 'S5'], 3), ({'skill': 'S9'}, [], 0)):
+        events, total = queries.skill_events_page(
+            memory, page=Page(limit=2, offset=1), **asked)  # type: ignore[arg-type]
+        assert ([event.skill for event in events], total) == (told, count)
 
 
 class TestTimeOfTheQuestion:
