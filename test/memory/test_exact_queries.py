@@ -89,7 +89,7 @@ def test_pages_are_cut_after_sifting(memory: MemoryStore) -> None:
     for asked, told, count in (({}, ['S1', 'S2'], 6), ({'status': ['failed']}, ['S2', 'S4'], 3),
                                ({'goal': 'goal'}, ['S3', 'S5'], 3), ({'skill': 'S9'}, [], 0)):
         events, total = queries.skill_events_page(
-            memory, page=Page(limit=2, offset=1), **asked)  # type: ignore[arg-type]
+            memory, page=Page(limit=2, offset=1), **asked)
         assert ([event.skill for event in events], total) == (told, count)
 
 
