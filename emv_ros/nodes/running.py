@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -58,6 +58,10 @@ class Spinner:
         while not self._ends.is_set() and self.executor.context.ok():
             try:
                 self.executor.spin_once()
+            except InvalidHandle:
+                # A subscription or timer was destroyed, as when a node is brought down, while the
+                # executor was about to wait for it: the next round does without.
+                log.debug('an entity went while its executor was about to wait for it')
             except Exception as error:  # text that is no UTF-8 fails before any callback of ours
                 if not self._ends.is_set():
                     self.nodes[0].faults.add('executor', error)

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
+from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from stand_in import qos, wait_until
@@ -63,6 +64,39 @@ def test_an_exception_in_a_callback(context, tmp_path):
         node.inputs.pop()
         events.publish(SkillEvent(skill='two', status=3))
         wait_until(lambda: node.inputs[0].counts.stored == 2, 'the next message')
+        other.destroy_node()
+    finally:
+        node.bring_down()
+        spinner.stop()
+        node.destroy_node()
+
+
+class Interrupted(SingleThreadedExecutor):
+    """Meets an entity that was destroyed meanwhile, as it may when a node is brought down."""
+
+    met = False
+
+    def spin_once(self, timeout_sec=None):
+        if not self.met:
+            self.met = True
+            raise InvalidHandle('cannot use Destroyable because destruction was requested')
+        super().spin_once(timeout_sec)
+
+
+def test_what_is_destroyed_while_the_executor_waits_is_no_fault(context, tmp_path):
+    node = SkillIngest(context=context, cli_args=[
+        '--ros-args', '-p', f'memory.folder:={tmp_path}', '-p', 'memory.flush_period_s:=0.05'])
+    executor = Interrupted(context=context)
+    spinner = Spinner(executor, [node])
+    assert node.bring_up()
+    spinner.start()
+    try:
+        other = rclpy.create_node('other', context=context)
+        events = other.create_publisher(SkillEvent, 'skill_events', qos())
+        wait_until(events.get_subscription_count, 'a subscription')
+        events.publish(SkillEvent(skill='one', status=3))
+        wait_until(lambda: node.inputs[0].counts.stored == 1, 'a message')
+        assert executor.met and not node.faults.counts['executor']
         other.destroy_node()
     finally:
         node.bring_down()
