@@ -31,11 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from emv_ros.memory.changes import Mark, mark_of, since
+from emv_ros.memory.changes import Mark, mark_of
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.arrays import Columns
 from emv_ros.retrieval.cache_file import FOLDER, read_cache, write_cache
+from emv_ros.retrieval.following import Follower
 from emv_ros.retrieval.graph_rows import CHAINED, read_hubs, read_units
 from emv_ros.retrieval.scope import KINDS, Rows, Scope
 
@@ -51,8 +52,6 @@ NUMBERS = {kind: number for number, kind in enumerate((*KINDS, 'clip', 'entity')
 NAMES = tuple(NUMBERS)
 FILE = 'graph.bin'
 CONTENTS = f'graph 1 of schema {SCHEMA_VERSION}'
-# Changes after which the file is written anew: reading them takes longer than that is worth.
-SAVED_AFTER = 20_000
 
 Made = TypeVar('Made')
 Vertices = NDArray[np.int64]
@@ -76,7 +75,7 @@ class EdgeWeights:
                 raise ValueError(f'the weight of an edge, {item.name}, cannot be {value}')
 
 
-class Graph:
+class Graph(Follower):
     """The graph of one memory. One thread at a time.
 
     A vertex is a number: twice its position, one more for a hub; -1 is none. Numbers stay valid
@@ -85,10 +84,9 @@ class Graph:
 
     def __init__(self, store: MemoryStore) -> None:
         """Hold nothing until `refresh`."""
+        super().__init__('graph')
         self._store = store
         self._file = store.folder / FOLDER / FILE
-        self._mark = Mark()
-        self._unsaved = 0
         self.builds = 0
         self._derived: dict[Any, Any] = {}
         self._clear()
@@ -108,25 +106,11 @@ class Graph:
 
     # Following the database
 
-    def refresh(self, session: Session) -> None:
-        """Take over what changed in the database; the first time, from the file if it is good."""
-        if not self._mark.id:
-            self._open()
-        found = since(session, self._mark) if self._mark.id else None
-        if found is None:
-            if self._mark.id:
-                logger.warning('the graph is too far behind its memory, or of another one, '
-                               'and is built anew')
-            self._build(session)
-            return
-        changed, mark = found
+    def _follow(self, session: Session, changed: set[tuple[str, int]]) -> int:
         if any(kind != 'document' for kind, _ in changed):
             self._derived.clear()
             self._apply(session, changed)
-        self._mark = mark  # only now: what failed half way is done again
-        self._unsaved += len(changed)
-        if self._unsaved > SAVED_AFTER:
-            self.save()
+        return len(changed)
 
     def save(self) -> None:
         """Write the file beside the database."""

@@ -21,12 +21,13 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import Numbers, among
-from emv_ros.memory.changes import Mark, mark_of, since
+from emv_ros.memory.changes import Mark, mark_of
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.arrays import MAX_RECENT, Columns
 from emv_ros.retrieval.cache_file import FOLDER, read_cache, write_cache
 from emv_ros.retrieval.embedders import Vectors
+from emv_ros.retrieval.following import Follower
 from emv_ros.retrieval.lexical import Group, group_key
 from emv_ros.retrieval.scope import KINDS, Rows, Scope
 from emv_ros.retrieval.vectors import (
@@ -41,25 +42,23 @@ from emv_ros.retrieval.vectors import (
 logger = logging.getLogger(__name__)
 
 CHUNK = 2000
-SAVED_AFTER = 20_000
 # Nearest vectors that a search starts from; more where many say the same.
 NEAREST = 256
 MAX_NEAREST = 4096
 
 
-class VectorIndex:
+class VectorIndex(Follower):
     """The vectors of one model in one memory. One thread at a time."""
 
     def __init__(self, store: MemoryStore, model: str, dimension: int) -> None:
         """Hold nothing until `refresh`."""
+        super().__init__('vector index')
         self._store = store
         self._model = model
         self.dimension = dimension
         name = blake2b(f'{model} {dimension}'.encode(), digest_size=8).hexdigest()
         self._file = store.folder / FOLDER / f'vectors-{name}.bin'
         self._contents = f'vectors 1 of schema {SCHEMA_VERSION} by {model[:1000]}, {dimension}'
-        self._mark = Mark()
-        self._unsaved = 0
         # Of the table: rows of classes take twice as long to come.
         stored = sa.inspect(schema.EmbeddingRow).local_table.c
         self._vectors_of = select(stored.document_id, stored.vector).where(
@@ -100,27 +99,13 @@ class VectorIndex:
 
     # Following the database
 
-    def refresh(self, session: Session) -> None:
-        """Take over what other processes and threads have written or deleted."""
-        if not self._mark.id:
-            self._open()
-        found = since(session, self._mark) if self._mark.id else None
-        if found is None:
-            if self._mark.id:
-                logger.warning('the vector index is too far behind its memory, or of another one, '
-                               'and is built anew')
-            self._build(session)
-            return
-        changed, mark = found
+    def _follow(self, session: Session, changed: set[tuple[str, int]]) -> int:
         documents = sorted(ref_id for kind, ref_id in changed if kind == 'document')
         if documents:
             self._apply(session, documents)
             if self.vectors.is_outgrown:
                 self._learn(session, self._held())
-        self._mark = mark  # only now: what failed half way is done again
-        self._unsaved += len(documents)
-        if self._unsaved > SAVED_AFTER:
-            self.save()
+        return len(documents)
 
     def save(self) -> None:
         """Write the file beside the database."""

@@ -15,7 +15,7 @@ from sqlalchemy import delete, select, update
 from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
-from emv_ros.retrieval import graph as graph_module
+from emv_ros.retrieval import following
 from emv_ros.retrieval.cache_file import HEADER_BYTES
 from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.scope import Scope
@@ -273,7 +273,7 @@ class TestFile:
 
     def test_it_is_written_after_many_changes(self, store: MemoryStore,
                                               monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(graph_module, 'SAVED_AFTER', 10)
+        monkeypatch.setattr(following, 'SAVED_AFTER', 10)
         graph = follow(Graph(store), store)
         before = graph._file.read_bytes()
         say(store, *map(str, range(20)))
