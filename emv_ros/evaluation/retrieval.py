@@ -25,11 +25,12 @@ from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Annotation, Observation, SkillEvent, Utterance
 from emv_ros.retrieval.embedders import TextEmbedder
-from emv_ros.retrieval.excerpts import excerpts, tokens_of
+from emv_ros.retrieval.excerpts import excerpts
 from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import RetrievalSettings
 from emv_ros.timeline import Interval, format_stamp
+from emv_ros.token_estimate import estimate
 
 PLAIN = 'plain BM25 over raw records'
 # What each ablation leaves out of the settings.
@@ -125,7 +126,7 @@ def _search(store: MemoryStore, settings: RetrievalSettings, zone: tzinfo,
                             limit=units)
         shown = excerpts(found, zone, MAX_TOKENS)
         return [Interval(span.start_ns, span.end_ns) for unit in shown.shown
-                if unit.kind != 'node' for span in unit.spans], tokens_of(shown.text)
+                if unit.kind != 'node' for span in unit.spans], estimate(shown.text)
     return search
 
 
@@ -147,7 +148,7 @@ def _plain_search(store: MemoryStore, zone: tzinfo,
              2 ** 62 if question.query_time_ns is None else question.query_time_ns,
              units)).fetchall()
         return ([Interval(start, end) for _, start, end in rows],
-                tokens_of('\n'.join(text for text, _, _ in rows)))
+                estimate('\n'.join(text for text, _, _ in rows)))
     return search
 
 

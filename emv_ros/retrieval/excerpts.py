@@ -18,6 +18,7 @@ from emv_ros.retrieval.finding import Findings
 from emv_ros.retrieval.quoting import plain_line, quote_recorded
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.timeline import Interval, format_span, format_stamp, to_datetime
+from emv_ros.token_estimate import estimate
 
 ALSO_SHOWN = 8
 
@@ -32,13 +33,8 @@ class Excerpts:
     shown: tuple[Unit, ...]
 
 
-def tokens_of(text: str) -> int:
-    """Return about how many tokens a text is: a model's own count is better where there is one."""
-    return -(-len(text.encode('utf-8', 'replace')) * 2 // 7)
-
-
 def excerpts(findings: Findings, zone: tzinfo, tokens: int = 1000, text_chars: int = 160,
-             count_tokens: Callable[[str], int] = tokens_of) -> Excerpts:
+             count_tokens: Callable[[str], int] = estimate) -> Excerpts:
     """Return units in lines, best first, the note last, in at most `tokens` tokens.
 
     The best unit is shown however small the budget, without what does not fit of its times. Where

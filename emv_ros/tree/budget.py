@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from emv_ros import token_estimate
 from emv_ros.memory.schema import ModelCallRow
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import TreeSettings
@@ -102,4 +103,4 @@ def _sum(one: Use, other: Use) -> Use:
 
 def estimate(messages: Sequence[dict[str, Any]]) -> int:
     """Return about how many tokens a prompt has, rather too many than too few."""
-    return sum(4 - (-len(str(message['content']).encode()) * 2 // 7) for message in messages)
+    return sum(4 + token_estimate.estimate(str(message['content'])) for message in messages)

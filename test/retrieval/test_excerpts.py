@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 from small_memories import NOON_NS
 
-from emv_ros.retrieval.excerpts import excerpts, tokens_of
+from emv_ros.retrieval.excerpts import excerpts
 from emv_ros.retrieval.finding import Findings
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.timeline import SECOND_NS, parse_zone
+from emv_ros.token_estimate import estimate as tokens_of
 
 BERLIN = parse_zone('Europe/Berlin')
 

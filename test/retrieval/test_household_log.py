@@ -12,12 +12,13 @@ from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillReport, Status, Utterance
 from emv_ros.retrieval.embedders import MiniLmEmbedder
-from emv_ros.retrieval.excerpts import excerpts, tokens_of
+from emv_ros.retrieval.excerpts import excerpts
 from emv_ros.retrieval.finding import Finder
 from emv_ros.retrieval.index import embed_missing
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import MemorySettings, RetrievalSettings
 from emv_ros.timeline import parse_stamp, parse_zone
+from emv_ros.token_estimate import estimate as tokens_of
 
 LOG = Path(__file__).resolve().parents[3] / 'shared' / 'data' / 'armar7_june.jsonl'
 pytestmark = pytest.mark.skipif(not LOG.exists(), reason='the log is not at hand')

@@ -15,13 +15,14 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Observation, SkillReport, Status, Utterance
 from emv_ros.retrieval.budget import chosen, shown_spans
 from emv_ros.retrieval.embedders import MiniLmEmbedder
-from emv_ros.retrieval.excerpts import excerpts, tokens_of
+from emv_ros.retrieval.excerpts import excerpts
 from emv_ros.retrieval.finding import NO_NEW, Finder, Findings
 from emv_ros.retrieval.search import Searcher
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.retrieval.word_fit import word_scores
 from emv_ros.settings import RetrievalSettings, TreeSettings
 from emv_ros.timeline import HOUR_NS, SECOND_NS, parse_zone
+from emv_ros.token_estimate import estimate as tokens_of
 from emv_ros.tree.consolidate import consolidate
 
 BERLIN = parse_zone('Europe/Berlin')  # NOON_NS is 13:00 there, on Sunday, 1 March 2026

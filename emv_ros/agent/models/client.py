@@ -29,6 +29,7 @@ from emv_ros.errors import (
 )
 from emv_ros.records import ModelCall
 from emv_ros.settings import ModelSettings
+from emv_ros.token_estimate import estimate
 
 # The wait after the first passing failure; it doubles.
 FIRST_WAIT_S = 0.5
@@ -133,7 +134,7 @@ class ModelClient:
         """Return the tokens of `text`: exact with the embedded model, else an estimate."""
         if self.name('agent') == embedded.NAME and self.available:
             return self._embedded().count_tokens(text)
-        return responses.estimate(text)
+        return estimate(text)
 
     def warm(self) -> None:
         """Load now (seconds) what the first call would wait for: litellm and the weights.
@@ -235,7 +236,7 @@ class ModelClient:
         except ModelError as error:
             failure = error
             if failures.may_cost(error) and model != embedded.NAME:
-                asked = responses.estimate(prompt)
+                asked = estimate(prompt)
                 usage = Usage(asked, 0, self._price(model, asked, 0), is_estimated=True)
             raise
         finally:

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from emv_ros.errors import ModelReplyError
+from emv_ros.token_estimate import estimate
 
 # No model takes or writes so many at once.
 MOST_TOKENS = 10_000_000
@@ -47,11 +48,6 @@ class Usage:
     completion_tokens: int = 0
     cost: float = 0.0
     is_estimated: bool = False
-
-
-def estimate(text: str) -> int:
-    """Return about how many tokens a text has."""
-    return -(-len(text.encode(errors='replace')) * 2 // 7)
 
 
 def words_of(messages: Sequence[dict[str, Any]]) -> str:
