@@ -90,5 +90,9 @@ class ModelPromptTooLongError(ModelError):
     """A prompt is longer than the model takes: a shorter one may pass, the same never will."""
 
 
+class PerceptionError(EmvError):
+    """A detector or a model of looks cannot be loaded, or failed; the message names it."""
+
+
 class ConsoleError(EmvError):
     """The sandboxed console could not run at all (not: the code in it failed)."""

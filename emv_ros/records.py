@@ -197,7 +197,12 @@ class Scene(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation(Record):
-    """One object or person seen or handled for a while [stamp_ns, end_ns)."""
+    """One object or person seen or handled for a while [stamp_ns, end_ns).
+
+    `first_bbox` and `last_bbox` are its boxes (x1, y1, x2, y2, px) in the first and the last
+    picture of its clip that show it. `made_by` says who wrote its words: 'source', 'detector' (no
+    more than a name yet), 'rule' or 'model', then by `model` under `prompt_version`.
+    """
 
     name: str
     end_ns: int
@@ -209,6 +214,12 @@ class Observation(Record):
     is_person: bool = False
     clip_id: int | None = None
     entity_id: int | None = None
+    confidence: float | None = None
+    first_bbox: tuple[float, float, float, float] | None = None
+    last_bbox: tuple[float, float, float, float] | None = None
+    made_by: str = 'source'
+    model: str = ''
+    prompt_version: str = ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

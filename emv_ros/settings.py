@@ -60,6 +60,62 @@ class IngestSettings:
 
 
 @dataclass(frozen=True)
+class PerceptionSettings:
+    """What is seen in pictures."""
+
+    detector: str = setting(
+        '', "what finds things in pictures: a checkpoint (.onnx, .pt), the name of one that "
+        "ultralytics knows, 'household' for that of the demonstration; empty: none")
+    classes: str = setting(
+        '', 'names that an open-vocabulary detector looks for, with commas; empty: its own')
+    min_confidence: float = setting(0.35, 'confidence below which nothing was found', 0.0, 1.0)
+    image_size: int = setting(640, 'longest edge of a picture as the detector sees it, px', 32)
+    device: str = setting('', "where models run, as 'cpu' or 'cuda:0'; empty: a GPU if any")
+    period_s: float = setting(2.0, 'time between looks for new pictures, s', 0.05, 3600.0)
+    frame_period_s: float = setting(0.0, 'shortest time between pictures looked at, s', 0.0)
+    backlog: int = setting(
+        600, 'pictures of a camera that may wait; of more, some are passed over', 1)
+    clip_s: float = setting(30.0, 'longest clip in which things are tracked, s', 1.0, 3600.0)
+    clip_gap_s: float = setting(5.0, 'a pause of a camera that ends a clip, s', 0.1)
+    min_visible_s: float = setting(2.0, 'time for which a thing must be seen to count, s', 0.0)
+    crops: int = setting(4, 'pictures kept as the best of an observation', 1, 32)
+    appearance: str = setting(
+        'efficientnet', "model of looks: 'efficientnet', 'none', or one of transformers, as "
+        "'facebook/dinov2-small'")
+
+
+@dataclass(frozen=True)
+class BiographySettings:
+    """Which observations are of the same thing, and what is told of it."""
+
+    identity: str = setting(
+        'looks', "observations are of one entity by their 'looks', by 'name' alone, or 'none'",
+        choices=('looks', 'name', 'none'))
+    match_similarity: float = setting(
+        0.0, 'cosine of looks that one of the observations of an entity must reach; 0: as '
+        'calibrated, else as the model of looks has it', 0.0, 1.0)
+    consistent_similarity: float = setting(
+        0.0, 'cosine of looks that all of them must reach; 0: as calibrated, else as the model of '
+        'looks has it', 0.0, 1.0)
+    references: int = setting(10, 'latest observations of an entity that are compared', 1, 1000)
+    separation_frames: int = setting(
+        3, 'pictures that two must share to count as seen apart', 1, 1000)
+    separation_iou: float = setting(
+        0.5, 'overlap (IoU) of boxes below which they are apart', 0.0, 1.0)
+    separation_share: float = setting(
+        0.66, 'share of the common pictures in which two are apart', 0.0, 1.0)
+    carry_over_iou: float = setting(
+        0.6, 'overlap (IoU) of boxes that stay put from one clip to the next', 0.0, 1.0)
+    instances: str = setting(
+        'session', "how far an instance that a source vouches for reaches: one 'session', or the "
+        "'robot' for good", choices=('session', 'robot'))
+    description_calls: int = setting(
+        20, 'calls of the vision model that one consolidation may make for descriptions', 0)
+    description_words_s: float = setting(
+        40.0, 'words spoken this long before or after that may tell what is seen, s', 0.0, 3600.0)
+
+
+@dataclass(frozen=True)
 class TreeSettings:
     """How events, goals and summaries are made."""
 
@@ -166,6 +222,8 @@ class Settings:
 
     memory: MemorySettings = field(default_factory=MemorySettings)
     ingest: IngestSettings = field(default_factory=IngestSettings)
+    perception: PerceptionSettings = field(default_factory=PerceptionSettings)
+    biography: BiographySettings = field(default_factory=BiographySettings)
     tree: TreeSettings = field(default_factory=TreeSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     model: ModelSettings = field(default_factory=ModelSettings)

@@ -37,11 +37,12 @@ Change = Callable[[Any], Any]
 _INWARDS: dict[str, Change] = {
     'status': str, 'goal_stack': list, 'parameters': dict, 'extra': dict, 'attributes': dict,
     'names': list, 'position': list, 'orientation': list, 'velocity': list, 'effort': list,
-    'robots': list, 'evidence': list, 'trace': list,
+    'robots': list, 'evidence': list, 'trace': list, 'first_bbox': list, 'last_bbox': list,
     'transitions': lambda value: [list(item) for item in value]}
 _OUTWARDS: dict[str, Change] = {
     'goal_stack': tuple, 'names': tuple, 'velocity': tuple, 'effort': tuple, 'robots': tuple,
     'evidence': tuple, 'trace': tuple, 'position': tuple, 'orientation': tuple,
+    'first_bbox': tuple, 'last_bbox': tuple,
     'transitions': lambda value: tuple(tuple(item) for item in value)}
 
 

@@ -135,7 +135,11 @@ class SceneObjectRow(Base):
     """An object in a scene."""
 
     __tablename__ = 'scene_object'
-    __table_args__ = (Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'), COUNTED)
+    __table_args__ = (
+        Index('ix_scene_object_name', 'robot_id', 'name', 'stamp_ns'),
+        Index('ix_scene_object_observation', 'observation_id',
+              sqlite_where=sa.text('observation_id IS NOT NULL'),
+              postgresql_where=sa.text('observation_id IS NOT NULL')), COUNTED)
     id: Mapped[int] = new_id()
     scene_id: Mapped[int] = mapped_column(part_of('scene'), index=True)
     robot_id: Mapped[int] = mapped_column(ForeignKey('robot.id'))
@@ -147,6 +151,8 @@ class SceneObjectRow(Base):
     frame: Mapped[str]
     confidence: Mapped[float | None]
     state: Mapped[str]
+    # The observation whose box this is, where one was made of it.
+    observation_id: Mapped[int | None] = mapped_column(link_to('observation'))
 
 
 class SceneRelationRow(Base):
@@ -211,7 +217,7 @@ class ClipRow(Base):
 
 
 class EntityRow(Base):
-    """One physical object or person across time."""
+    """One physical object or person across time; one that was merged stands for `merged_into`."""
 
     __tablename__ = 'entity'
     __table_args__ = (Index('ix_entity_name', 'name', 'robot_id'), COUNTED)
@@ -220,6 +226,7 @@ class EntityRow(Base):
     name: Mapped[str]
     is_person: Mapped[bool]
     attributes: Mapped[dict[str, Any]]
+    merged_into: Mapped[int | None] = mapped_column(link_to('entity'), index=True)
 
 
 class ObservationRow(Recorded, Base):
@@ -239,6 +246,12 @@ class ObservationRow(Recorded, Base):
     is_person: Mapped[bool]
     clip_id: Mapped[int | None] = mapped_column(link_to('clip'))
     entity_id: Mapped[int | None] = mapped_column(link_to('entity'), index=True)
+    confidence: Mapped[float | None]
+    first_bbox: Mapped[list[Any] | None] = mapped_column(JSON)
+    last_bbox: Mapped[list[Any] | None] = mapped_column(JSON)
+    made_by: Mapped[str] = mapped_column(default='source')
+    model: Mapped[str] = mapped_column(default='')
+    prompt_version: Mapped[str] = mapped_column(default='')
 
 
 class ObservationImageRow(Base):
@@ -251,6 +264,15 @@ class ObservationImageRow(Base):
     image_id: Mapped[int] = mapped_column(part_of('image'), index=True)
     bbox: Mapped[list[Any] | None] = mapped_column(JSON)
     is_crop: Mapped[bool]
+
+
+class AppearanceRow(Base):
+    """What an observation looks like, float32 little-endian, by the model that made it."""
+
+    __tablename__ = 'appearance'
+    observation_id: Mapped[int] = mapped_column(part_of('observation'), primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    vector: Mapped[bytes] = mapped_column(sa.LargeBinary)
 
 
 class SeparationRow(Base):
@@ -273,6 +295,20 @@ class VerdictRow(Base):
     verdict: Mapped[str]
     author: Mapped[str]
     stamp_ns: Mapped[int]
+    reason: Mapped[str] = mapped_column(default='')
+
+
+class NamingRow(Base):
+    """What an operator calls the entity that holds an observation; survives every rebuild."""
+
+    __tablename__ = 'naming'
+    __table_args__ = COUNTED
+    id: Mapped[int] = new_id()
+    observation_id: Mapped[int] = mapped_column(part_of('observation'), index=True)
+    name: Mapped[str]
+    author: Mapped[str]
+    stamp_ns: Mapped[int]
+    reason: Mapped[str] = mapped_column(default='')
 
 
 class DocumentRow(Base):

@@ -58,7 +58,14 @@ def test_migrations_make_what_the_models_say(tmp_path: Path) -> None:
             'compare_type': True,
             'include_name': lambda name, kind, _: not (
                 kind == 'table' and str(name).startswith('document_text'))})
-        assert compare_metadata(context, Base.metadata) == []
+        # SQLAlchemy cannot read what becomes of a link that a column was added with, see below.
+        assert [change for change in compare_metadata(context, Base.metadata)
+                if change[0] not in ('remove_fk', 'add_fk')] == []
+        for name, table in Base.metadata.tables.items():
+            made = connection.exec_driver_sql(f'PRAGMA foreign_key_list({name})').mappings()
+            assert {(row['from'], row['table'], row['to'], row['on_delete']) for row in made} == {
+                (link.parent.name, link.column.table.name, link.column.name,
+                 link.ondelete or 'NO ACTION') for link in table.foreign_keys}, name
     engine.dispose()
 
 
@@ -124,3 +131,35 @@ def test_a_copy_without_a_write_ahead_log_gets_one(tmp_path: Path) -> None:
             sqlite3.connect(tmp_path / DATABASE_FILE)) as connection:
         assert connection.execute('PRAGMA journal_mode').fetchone() == ('wal',)
         assert memory.counts()['utterance'] == 1
+
+
+def test_what_was_observed_before_looks_were_kept_comes_along(tmp_path: Path) -> None:
+    made_by_migrations(tmp_path, '0007')
+    with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection, connection:
+        connection.execute("INSERT INTO robot (id, name) VALUES (1, 'robot')")
+        connection.execute("INSERT INTO session (id, robot_id, start_ns, clock_source, zone, "
+                           "source) VALUES (1, 1, 0, 'wall', 'UTC', '')")
+        connection.execute("INSERT INTO entity (id, robot_id, name, is_person, attributes) "
+                           "VALUES (3, 1, 'mug', 0, '{}')")
+        for key in (7, 8):
+            connection.execute(
+                'INSERT INTO observation (id, robot_id, session_id, stamp_ns, stamp_is_receipt, '
+                'extra, pending, end_ns, name, instance, event, text, location, attributes, '
+                f"is_person, entity_id) VALUES ({key}, 1, 1, {key}, 0, '{{}}', 1, 9, 'mug', 'm1', "
+                "'', '', '', '{}', 0, 3)")
+        connection.execute('INSERT INTO verdict (id, first_id, second_id, verdict, author, '
+                           "stamp_ns) VALUES (1, 7, 8, 'same', 'me', 5)")
+    with open_in(tmp_path) as memory:
+        first, second = queries.observations(memory)
+        assert (first.id, first.entity_id, first.made_by, first.model) == (7, 3, 'source', '')
+        assert (first.confidence, first.first_bbox, second.last_bbox) == (None, None, None)
+        with memory.writing() as session:
+            assert session.get(schema.VerdictRow, 1).reason == ''
+            assert session.get(schema.EntityRow, 3).merged_into is None
+            session.add(schema.AppearanceRow(observation_id=7, model='m', vector=b'\0\0\0\0'))
+            session.add(schema.NamingRow(observation_id=7, name='my mug', author='me', stamp_ns=9))
+        with memory.writing() as session:  # what belongs to an observation goes with it
+            session.delete(session.get(schema.ObservationRow, 7))
+        with memory.reading() as session:
+            assert [session.scalars(select(table)).all() for table in (
+                schema.AppearanceRow, schema.NamingRow, schema.VerdictRow)] == [[], [], []]

@@ -1,0 +1,1 @@
+"""The same thing or person followed across days: associated by looks, described, corrected."""

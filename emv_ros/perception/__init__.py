@@ -1,0 +1,1 @@
+"""Pictures to detections, tracks, scene graphs (L1) and observations."""
