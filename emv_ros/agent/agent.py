@@ -30,8 +30,8 @@ from emv_ros.agent.run import QuestionRun
 from emv_ros.errors import EmvError, StoreReadOnlyError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
+from emv_ros.quoting import plain_line
 from emv_ros.records import QueryRecord
-from emv_ros.retrieval.quoting import plain_line
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import Settings
 from emv_ros.timeline import parse_zone

@@ -33,7 +33,7 @@ def tell(text: str) -> None:
 
 def plain(text: Any) -> str:
     """Return recorded text on one line, without control characters."""
-    from emv_ros.retrieval.quoting import plain_line
+    from emv_ros.quoting import plain_line
 
     return plain_line(str(text))
 

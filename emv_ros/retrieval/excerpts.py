@@ -13,9 +13,9 @@ from datetime import date, tzinfo
 import re
 
 from emv_ros.memory.documents import words_of_name
+from emv_ros.quoting import plain_line, quote_recorded
 from emv_ros.records import ID_LETTERS
 from emv_ros.retrieval.finding import Findings
-from emv_ros.retrieval.quoting import plain_line, quote_recorded
 from emv_ros.retrieval.units import Span, Unit
 from emv_ros.timeline import Interval, format_span, format_stamp, to_datetime
 from emv_ros.token_estimate import estimate

@@ -12,6 +12,7 @@ from typing import Any
 
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.memory.documents import named_values
+from emv_ros.quoting import plain_line
 from emv_ros.records import (
     ID_LETTERS,
     Annotation,
@@ -22,7 +23,6 @@ from emv_ros.records import (
     SkillEvent,
     Utterance,
 )
-from emv_ros.retrieval.quoting import plain_line
 from emv_ros.timeline import SECOND_NS, Interval, format_span, to_datetime
 
 TEXT_CHARS = 300

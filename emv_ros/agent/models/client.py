@@ -33,13 +33,19 @@ from emv_ros.token_estimate import estimate
 
 # The wait after the first passing failure; it doubles.
 FIRST_WAIT_S = 0.5
+# Purposes that nobody waits for.
+BACKGROUND = frozenset(('summary', 'description'))
 OPENAI_ADDRESS = 'https://api.openai.com/v1'
 
 logger = logging.getLogger(__name__)
 
 
 class ModelClient:
-    """Calls the models that the settings name, for the purposes 'agent', 'summary' and 'vision'."""
+    """Calls the models that the settings name.
+
+    Purposes are 'agent', 'summary', 'vision' (a look for a question), and 'description' (looks in
+    the background), by the vision model, too.
+    """
 
     _litellm_lock = threading.Lock()
 
@@ -65,7 +71,7 @@ class ModelClient:
         chosen = self._settings.model
         if purpose == 'summary':
             chosen = self._settings.summary_model or chosen
-        elif purpose == 'vision':
+        elif purpose in ('vision', 'description'):
             chosen = self._settings.vision_model
         elif purpose != 'agent':
             raise ValueError(f'there is no model purpose {purpose!r}')
@@ -79,7 +85,7 @@ class ModelClient:
         """Return why the model for a purpose cannot be asked, '' where it can. Asks no server.
 
         A provider that refused a key or said to wait is left alone for that time by what runs in
-        the background ('summary'); for a question it is asked all the same.
+        the background ('summary', 'description'); for a question it is asked all the same.
         """
         model = self.name(purpose)
         if not model:
@@ -95,7 +101,7 @@ class ModelClient:
             return f'the environment variable {variable}, which is to hold the key, is not set'
         until, reason = self._paused
         left_s = until - time.monotonic()
-        if purpose == 'summary' and left_s > 0:
+        if purpose in BACKGROUND and left_s > 0:
             return f'{reason}; asked again in {left_s:.0f} s'
         return ''
 

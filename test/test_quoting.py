@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from emv_ros.retrieval.quoting import quote_recorded
+from emv_ros.quoting import quote_recorded
 
 
 @pytest.mark.parametrize(('recorded', 'shown'), [
