@@ -50,6 +50,10 @@ class NotFoundError(EmvError):
     """An id that names nothing in this memory."""
 
 
+class CorrectionError(EmvError):
+    """A correction by a person that makes no sense, or contradicts what was seen or told."""
+
+
 class TimeExpressionError(EmvError, ValueError):
     """A time, date, zone or window that cannot be understood."""
 

@@ -65,7 +65,7 @@ def _fields(item: Details, store: MemoryStore, zone: tzinfo, with_empty: bool) -
         'children': [_line(store, 'node', key, zone) for key in item.children],
         'members': [_line(store, kind, key, zone) for kind, key in item.members],
         'images': [_line(store, 'image', key, zone) for key in item.images],
-        **item.parts}
+        **{name: [_part(fields, zone) for fields in rows] for name, rows in item.parts.items()}}
     when: dict[str, Any] = {
         name: values.pop(name) for name in ('stamp', 'start', 'end') if name in values}
     fields: dict[str, Any] = {
@@ -77,12 +77,19 @@ def _fields(item: Details, store: MemoryStore, zone: tzinfo, with_empty: bool) -
             if value is not False and value not in (None, '', [], {}, ())}
 
 
+def _part(fields: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
+    return {name.removesuffix('_ns'): _readable(name, value, zone)
+            for name, value in fields.items()}
+
+
 def _readable(name: str, value: Any, zone: tzinfo) -> Any:
     """Return a stamp as RFC 3339 local to the zone; other values as they are."""
     from emv_ros.timeline import format_rfc3339
 
     if value is None:
         return None
+    if name == 'merged_into':
+        return f'{ID_LETTERS["entity"]}{value}'
     if name.endswith('_ns'):
         return format_rfc3339(value, zone)
     if name == 'transitions':

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from emv_ros.errors import RecordError
 from emv_ros.memory import schema
 from emv_ros.memory.documents import text_of
+from emv_ros.memory.entities import given_names
 from emv_ros.memory.folding import Folding
 from emv_ros.memory.rows import KIND_OF, record_of, scene_values, values_of
 from emv_ros.records import Node, Record, Scene, SkillReport
@@ -95,8 +96,10 @@ def renew_documents(session: Session, kind: str, rows: Sequence[Any]) -> None:
         found.update((item.ref_id, item) for item in session.scalars(
             select(document).where(document.kind == kind, document.ref_id.in_(part))))
     new, stale = [], []
+    called = given_names(session, (row.entity_id for row in rows if row.entity_id is not None)) if (
+        kind == 'observation') else {}
     for row in rows:
-        values = _document(kind, row)
+        values = _document(kind, row, called.get(row.entity_id, '') if called else '')
         known = found.get(row.id)
         if known is None:
             new.append(values)
@@ -136,11 +139,11 @@ def _insert(session: Session, kind: str, rows: list[tuple[int, Record, dict[str,
     _document_new(session, documents)
 
 
-def _document(kind: str, row: Any) -> dict[str, Any]:
+def _document(kind: str, row: Any, called: str = '') -> dict[str, Any]:
     start_ns = row.start_ns if kind == 'node' else row.stamp_ns
     return {'kind': kind, 'ref_id': row.id, 'robot_id': row.robot_id, 'start_ns': start_ns,
             'end_ns': getattr(row, 'end_ns', None) or start_ns,
-            'text': text_of(record_of(kind, row, ''))}
+            'text': text_of(record_of(kind, row, ''), called)}
 
 
 def _document_new(session: Session, documents: Iterable[dict[str, Any]]) -> None:

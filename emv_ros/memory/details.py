@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
+from emv_ros.memory.entities import merged_ids, stands_for
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
 
@@ -23,9 +24,10 @@ class Details:
     """One row with its surroundings. `values` holds its columns by name, stamps in ns.
 
     `path` runs from the root of the tree to the parent; `children` are tree nodes in order;
-    `members` the records that a node was made of, or the observations of a clip or entity. `parts`
-    are rows that belong to this one alone (objects and relations of a scene). `picture_path` is ''
-    where there is none.
+    `members` the records that a node was made of, or the observations of a clip or entity (of one
+    that was merged, those of the entity that it stands for). `parts` are rows that belong to this
+    one alone: objects and relations of a scene, what persons said of an entity, what was merged
+    into it. `picture_path` is '' where there is none.
     """
 
     kind: str
@@ -101,12 +103,16 @@ def _members(session: Session, kind: str, ref_id: int) -> tuple[Reference, ...]:
             .order_by(member.kind, member.ref_id)))
     if kind not in ('entity', 'clip'):
         return ()
-    column = observation.entity_id if kind == 'entity' else observation.clip_id
+    column = observation.clip_id
+    if kind == 'entity':
+        column, ref_id = observation.entity_id, stands_for(session, ref_id) or ref_id
     return tuple(('observation', key) for key in session.scalars(
         select(observation.id).where(column == ref_id).order_by(observation.stamp_ns)))
 
 
 def _parts(session: Session, kind: str, ref_id: int) -> dict[str, list[dict[str, Any]]]:
+    if kind == 'entity':
+        return _said_of(session, stands_for(session, ref_id) or ref_id)
     if kind != 'scene':
         return {}
     hidden = _INTERNAL | {'scene_id', 'stamp_ns'}
@@ -114,6 +120,26 @@ def _parts(session: Session, kind: str, ref_id: int) -> dict[str, list[dict[str,
         select(table).where(table.scene_id == ref_id).order_by(table.id))]
         for name, table in (('objects', schema.SceneObjectRow),
                             ('relations', schema.SceneRelationRow))}
+
+
+def _said_of(session: Session, entity_id: int) -> dict[str, list[dict[str, Any]]]:
+    """Return what persons said of an entity: verdicts, names; and what was merged into it."""
+    seen, verdict, naming = schema.ObservationRow, schema.VerdictRow, schema.NamingRow
+    its = select(seen.id).where(seen.entity_id == entity_id)
+    letter = ID_LETTERS['observation']
+    said = [{'verdict': row.verdict, 'first': f'{letter}{row.first_id}',
+             'second': f'{letter}{row.second_id}', 'author': row.author,
+             'stamp_ns': row.stamp_ns, 'reason': row.reason}
+            for row in session.scalars(select(verdict).where(or_(
+                verdict.first_id.in_(its), verdict.second_id.in_(its))).order_by(verdict.id))]
+    names = [{'name': row.name, 'author': row.author, 'stamp_ns': row.stamp_ns,
+              'reason': row.reason}
+             for row in session.scalars(select(naming).where(
+                 naming.observation_id.in_(its)).order_by(naming.id))]
+    merged = [{'id': f'{ID_LETTERS["entity"]}{key}'}
+              for key in merged_ids(session, [entity_id]).get(entity_id, ())]
+    return {name: rows for name, rows in (
+        ('verdicts', said), ('names', names), ('merged', merged)) if rows}
 
 
 def _images(session: Session, kind: str, row: Any) -> tuple[int, ...]:

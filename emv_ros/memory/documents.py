@@ -32,13 +32,16 @@ def named_values(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
         yield name, ' '.join(value.split())
 
 
-def text_of(record: Record | Node) -> str | None:
-    """Return the text under which a record is found, or None where it is no unit of retrieval."""
-    text = _text_of(record)
+def text_of(record: Record | Node, called: str = '') -> str | None:
+    """Return the text under which a record is found, or None where it is no unit of retrieval.
+
+    `called` is what a person calls the entity of an observation.
+    """
+    text = _text_of(record, called)
     return ' '.join(text.split())[:MAX_CHARS] if text else None
 
 
-def _text_of(record: Record | Node) -> str | None:
+def _text_of(record: Record | Node, called: str) -> str | None:
     match record:
         case SkillEvent():
             values = dict.fromkeys(value for _, value in named_values(record.parameters))
@@ -50,8 +53,9 @@ def _text_of(record: Record | Node) -> str | None:
         case Annotation():
             return record.text
         case Observation():
+            name = f'{called} ({record.name})' if called not in ('', record.name) else record.name
             return ' '.join((
-                record.name, record.event, record.text, record.location,
+                name, record.event, record.text, record.location,
                 *(value for _, value in named_values(record.attributes))))
         case Node():
             name = words_of_name(record.name)

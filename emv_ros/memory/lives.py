@@ -1,14 +1,15 @@
 """The lives of things and persons: which there are, their observations, others of their name.
 
-A thing is an entity; where nobody has associated it yet, the instance that its source vouches for;
-else no more than a name of one robot. Everything is read from rows, a page of things at a time, and
-nothing is judged here: that two were seen apart, or told apart by a person, stands in the memory.
+A thing is an entity, which answers to the ids of those that were merged into it; where nobody has
+associated it yet, the instance that its source vouches for; else no more than a name of one robot.
+Everything is read from rows, a page of things at a time, and nothing is judged here: that two were
+seen apart, or told apart by a person, stands in the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ from sqlalchemy import and_, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.entities import aliases_of, entities_called, merged_ids, standing
 from emv_ros.memory.names import names_like
 from emv_ros.memory.queries import ALL, Window, within
 from emv_ros.memory.rows import record_of
@@ -23,6 +25,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS, Observation
 
 CHUNK = 900
+SEEN_APART, TOLD_APART = 'seen apart', 'told apart'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,9 @@ class Life:
     observations: tuple[Observation, ...]
     different: tuple[int, ...] = ()  # entities of the same name that are certainly others
     unresolved: tuple[int, ...] = ()  # of which nobody can tell
+    reasons: Mapping[int, str] = field(default_factory=dict)  # of `different`: SEEN_ or TOLD_APART
+    aliases: tuple[str, ...] = ()  # what the entity is or was called besides
+    merged: tuple[int, ...] = ()  # entities that were merged into it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,14 @@ class _Thing:
     robot_id: int
     instance: str
     name: str  # '' where an entity or an instance tells it
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What entities are told from, and what was merged into each."""
+
+    namesakes: dict[int, list[tuple[int, str]]]
+    merged: dict[int, list[int]]
 
 
 def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = (), name: str = '',
@@ -59,11 +73,9 @@ def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = ()
             row.entity_id, row.robot_id, row.instance, row.name, func.min(row.stamp_ns)), row,
             window)
         if ids:
-            query = query.where(_are(ids))
+            query = query.where(_are(session, ids))
         if name:
-            entity = schema.EntityRow
-            named = session.scalars(select(entity.id).where(
-                entity.name.in_(names_like(session, entity.name, name)))).all()
+            named = entities_called(session, name)
             # The index of names begins with the robot.
             robots = list(store.robot_ids(session, window.robots))
             query = query.where(or_(
@@ -77,17 +89,18 @@ def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = ()
         ordered = sorted(found, key=lambda thing: (found[thing], thing.entity_id or 0,
                                                    thing.instance, thing.name))
         page = ordered[offset:] if limit is None else ordered[offset:offset + limit]
-        others = namesakes(session, [thing.entity_id for thing in page
-                                     if thing.entity_id is not None], window.before_ns)
-        return [_life(store, session, thing, window, others) for thing in page], len(ordered)
+        keys = [thing.entity_id for thing in page if thing.entity_id is not None]
+        around = _Around(namesakes(session, keys, window.before_ns), merged_ids(session, keys))
+        return [_life(store, session, thing, window, around) for thing in page], len(ordered)
 
 
 def namesakes(session: Session, entity_ids: Iterable[int],
               before_ns: int | None = None,
-              most: int | None = None) -> dict[int, list[tuple[int, bool]]]:
-    """Return, of entities, others of the same robot and name, and whether they certainly are.
+              most: int | None = None) -> dict[int, list[tuple[int, str]]]:
+    """Return, of entities, others of the same robot and name, and why they certainly are others.
 
-    At most `most` of each. What was met or told only at `before_ns` and later is not known yet.
+    The reason is SEEN_APART or TOLD_APART, '' where nobody can tell. At most `most` of each. What
+    was met or told only at `before_ns` and later is not known yet.
     """
     entity, ids = schema.EntityRow, list(entity_ids)
     own = {key: (robot_id, name) for part in _parts(ids) for key, robot_id, name in session.execute(
@@ -96,15 +109,16 @@ def namesakes(session: Session, entity_ids: Iterable[int],
     others: dict[tuple[int, str], list[int]] = {}
     for part in _parts(names):
         for key, robot_id, name in session.execute(
-                select(entity.id, entity.robot_id, entity.name).where(entity.name.in_(part))
-                .order_by(entity.id)):
+                select(entity.id, entity.robot_id, entity.name).where(
+                    entity.name.in_(part), entity.merged_into.is_(None)).order_by(entity.id)):
             others.setdefault((robot_id, name), []).append(key)
     apart = _apart(session, [key for key in own if len(others.get(own[key], ())) > 1], before_ns)
-    found: dict[int, list[tuple[int, bool]]] = {}
+    found: dict[int, list[tuple[int, str]]] = {}
     for key, told in own.items():
         is_known = (other for other in others.get(told, ()) if other != key
                     and (before_ns is None or _was_met(session, other, before_ns)))
-        found[key] = [(other, other in apart.get(key, ())) for other in islice(is_known, most)]
+        reasons = apart.get(key, {})
+        found[key] = [(other, reasons.get(other, '')) for other in islice(is_known, most)]
     return found
 
 
@@ -114,17 +128,17 @@ def _thing(entity_id: int | None, robot_id: int, instance: str, name: str) -> _T
     return _Thing(None, robot_id, instance, '' if instance else name)
 
 
-def _are(ids: Collection[str]) -> Any:
+def _are(session: Session, ids: Collection[str]) -> Any:
     row, letter = schema.ObservationRow, ID_LETTERS['entity']
     numbers = {int(text[1:]) for text in ids
                if text[:1] == letter and text[1:].isascii() and text[1:].isdigit()
                and len(text) < 20}
-    return or_(false(), row.entity_id.in_(numbers),
+    return or_(false(), row.entity_id.in_(set(standing(session, numbers).values())),
                and_(row.entity_id.is_(None), row.instance != '', row.instance.in_(ids)))
 
 
 def _life(store: MemoryStore, session: Session, thing: _Thing, window: Window,
-          others: dict[int, list[tuple[int, bool]]]) -> Life:
+          around: _Around) -> Life:
     row = schema.ObservationRow
     if thing.entity_id is not None:
         is_its = row.entity_id == thing.entity_id
@@ -140,21 +154,24 @@ def _life(store: MemoryStore, session: Session, thing: _Thing, window: Window,
     if window.before_ns is not None:  # what went on then has no later end yet
         seen = [replace(item, end_ns=min(item.end_ns, window.before_ns)) for item in seen]
     entity = None if thing.entity_id is None else session.get(schema.EntityRow, thing.entity_id)
-    told = others.get(thing.entity_id or 0, ())
+    told = around.namesakes.get(thing.entity_id or 0, ())
     return Life(
         id=f'{ID_LETTERS["entity"]}{thing.entity_id}' if thing.entity_id is not None
         else thing.instance or thing.name,
         entity_id=thing.entity_id, name=(entity.name if entity else '') or seen[0].name,
         is_person=any(item.is_person for item in seen) or bool(entity and entity.is_person),
-        observations=tuple(seen), different=tuple(key for key, is_other in told if is_other),
-        unresolved=tuple(key for key, is_other in told if not is_other))
+        observations=tuple(seen), different=tuple(key for key, reason in told if reason),
+        unresolved=tuple(key for key, reason in told if not reason),
+        reasons={key: reason for key, reason in told if reason},
+        aliases=aliases_of(entity.attributes) if entity else (),
+        merged=tuple(around.merged.get(thing.entity_id or 0, ())))
 
 
 def _apart(session: Session, entity_ids: Sequence[int],
-           before_ns: int | None) -> dict[int, set[int]]:
+           before_ns: int | None) -> dict[int, dict[int, str]]:
     """Return, of entities, those that were seen apart from them, or told apart by a person."""
-    seen, found = schema.ObservationRow, dict[int, set[int]]()
-    for table in (schema.SeparationRow, schema.VerdictRow):
+    seen, found = schema.ObservationRow, dict[int, dict[int, str]]()
+    for table, reason in ((schema.SeparationRow, SEEN_APART), (schema.VerdictRow, TOLD_APART)):
         for mine, theirs in ((table.first_id, table.second_id), (table.second_id, table.first_id)):
             other = select(seen.id, seen.entity_id, seen.stamp_ns).subquery()
             for part in _parts(entity_ids):
@@ -168,7 +185,7 @@ def _apart(session: Session, entity_ids: Sequence[int],
                     if table is schema.VerdictRow:
                         query = query.where(schema.VerdictRow.stamp_ns < before_ns)
                 for key, apart in session.execute(query.distinct()):
-                    found.setdefault(key, set()).add(apart)
+                    found.setdefault(key, {})[apart] = reason
     return found
 
 

@@ -16,7 +16,9 @@ from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
+from emv_ros.memory.entities import entities_called, stands_for
 from emv_ros.memory.names import match_names, names_like, stem
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
@@ -182,16 +184,21 @@ def annotations(store: MemoryStore, window: Window = ALL, *, kind: str = '', tex
 
 def observations(store: MemoryStore, window: Window = ALL, *, name: str = '', text: str = '',
                  entity_id: int | None = None, page: Page = EVERY) -> list[Observation]:
-    """Return observations of things whose name holds `name`, or of one entity."""
+    """Return observations of things whose name, or that of their entity, holds `name`.
+
+    `entity_id` is that of an entity, or of one that was merged into it.
+    """
     row = schema.ObservationRow
     with store.reading() as session:
         query = within(store, session, select(row), row, window)
         if name:
-            query = query.where(row.name.in_(names_like(session, row.name, name)))
+            called = row.name.in_(names_like(session, row.name, name))
+            entities = entities_called(session, name)
+            query = query.where(or_(called, among(row.entity_id, entities)) if entities else called)
         if text:
             query = query.where(row.id.in_(_documents_with(text, 'observation')))
         if entity_id is not None:
-            query = query.where(row.entity_id == entity_id)
+            query = query.where(row.entity_id == (stands_for(session, entity_id) or 0))
         return _records(store, session, 'observation', _ordered(query, row, page))
 
 

@@ -80,5 +80,5 @@ def _add_namesakes(session: Session, scope: Scope, things: Mapping[int, Unit]) -
     """Tell of each other entity of a thing's name whether it is certainly another."""
     found = namesakes(session, things, scope.window.before_ns, NAMESAKES)
     for key, others in found.items():
-        things[key].verdicts = [f'e{other}: {"different" if is_other else "unresolved"}'
-                                for other, is_other in others]
+        things[key].verdicts = [f'e{other}: {"different" if reason else "unresolved"}'
+                                for other, reason in others]

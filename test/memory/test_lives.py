@@ -104,8 +104,8 @@ def test_a_verdict_tells_two_apart(kitchen: MemoryStore) -> None:
         session.add(schema.VerdictRow(first_id=2, second_id=9, verdict='different', author='Anna',
                                       stamp_ns=NOON_NS + 500 * SECOND_NS))
     with kitchen.reading() as session:
-        assert namesakes(session, [1, 2]) == {1: [(2, True)], 2: [(1, True)]}
-        assert namesakes(session, [1], NOON_NS + 400 * SECOND_NS) == {1: [(2, False)]}
+        assert namesakes(session, [1, 2]) == {1: [(2, 'told apart')], 2: [(1, 'told apart')]}
+        assert namesakes(session, [1], NOON_NS + 400 * SECOND_NS) == {1: [(2, '')]}
 
 
 def test_an_end_after_the_question_is_not_known(memory: MemoryStore) -> None:

@@ -1,0 +1,140 @@
+"""What a person says of observations, as rows that each association obeys; it judges nothing.
+
+Those that are the same thing are tied by a chain of 'same', so that a part of what was said can go
+without the rest; one 'different' between two of them keeps two such chains apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.memory.among import among
+
+SAME, DIFFERENT = 'same', 'different'
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Who says something, when (ns) and why."""
+
+    author: str
+    stamp_ns: int
+    reason: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Two observations that are not of the same thing: seen apart, or told so by a person."""
+
+    pair: Pair
+    words: str
+
+
+def say(session: Session, verdicts: Mapping[Pair, str], told: Told) -> list[int]:
+    """Write verdicts on pairs of observations, in place of earlier ones; return their ids."""
+    wanted = {(min(pair), max(pair)): verdict for pair, verdict in verdicts.items()}
+    known = {(row.first_id, row.second_id): row
+             for row in _between(session, {key for pair in wanted for key in pair})}
+    rows = []
+    for (first_id, second_id), verdict in wanted.items():
+        row = known.get((first_id, second_id))
+        if row is None:
+            row = schema.VerdictRow(first_id=first_id, second_id=second_id)
+            session.add(row)
+        elif row.verdict == verdict:
+            rows.append(row)
+            continue
+        row.verdict, row.author = verdict, told.author
+        row.stamp_ns, row.reason = told.stamp_ns, told.reason
+        rows.append(row)
+    session.flush()
+    return [row.id for row in rows]
+
+
+def tie(session: Session, observation_ids: Sequence[int], told: Told) -> list[int]:
+    """Say that observations are of one thing, each of the next; return the verdicts' ids."""
+    for row in _between(session, observation_ids):
+        if row.verdict == DIFFERENT:
+            session.delete(row)
+    session.flush()
+    return say(session, dict.fromkeys(pairwise(observation_ids), SAME), told)
+
+
+def part(session: Session, first: Sequence[int], second: Sequence[int], told: Told) -> list[int]:
+    """Say that two groups are two things, and each of them one; return the verdicts' ids."""
+    there = set(first)
+    for row in _between(session, (*first, *second)):
+        if (row.first_id in there) != (row.second_id in there):
+            session.delete(row)
+    session.flush()
+    apart = say(session, {(first[0], second[0]): DIFFERENT}, told)
+    return [*apart, *tie(session, first, told), *tie(session, second, told)]
+
+
+def against(session: Session, groups: Iterable[Sequence[int]]) -> list[Against]:
+    """Return what is known against the observations of several groups being of one thing."""
+    group_of = {key: place for place, keys in enumerate(groups) for key in keys}
+    seen = schema.SeparationRow
+    found = [Against((row.first_id, row.second_id),
+                     f'o{row.first_id} and o{row.second_id} are different, as '
+                     f'{row.author or "somebody"} told') for row in _between(session, group_of)
+             if row.verdict == DIFFERENT]
+    found += [Against((first_id, second_id), f'o{first_id} and o{second_id} were seen apart in '
+                      f'{frames} pictures') for first_id, second_id, frames in session.execute(
+        select(seen.first_id, seen.second_id, seen.shared_frames).where(
+            among(seen.first_id, list(group_of)), among(seen.second_id, list(group_of)))
+        .order_by(seen.first_id, seen.second_id))]
+    return [item for item in found if group_of[item.pair[0]] != group_of[item.pair[1]]]
+
+
+def hand_over(session: Session, going: Collection[int]) -> None:
+    """Let others of the same entity stand for observations that are about to be forgotten.
+
+    What persons said of those would go with them else, and an association made anew differ.
+    """
+    heir = _heirs(session, going)
+    row, naming = schema.VerdictRow, schema.NamingRow
+    for item in session.scalars(select(row).where(or_(
+            among(row.first_id, list(going)), among(row.second_id, list(going))))).all():
+        ends = {heir.get(key) if key in heir else key for key in (item.first_id, item.second_id)}
+        told = Told(author=item.author, stamp_ns=item.stamp_ns, reason=item.reason)
+        verdict = item.verdict
+        session.delete(item)
+        session.flush()
+        kept = [key for key in ends if key is not None]
+        if len(kept) == 2 and not _between(session, kept):
+            say(session, {(kept[0], kept[1]): verdict}, told)
+    for name in session.scalars(select(naming).where(among(naming.observation_id, list(going)))):
+        name.observation_id = heir[name.observation_id] or name.observation_id
+    session.flush()
+
+
+def _heirs(session: Session, going: Collection[int]) -> dict[int, int | None]:
+    row = schema.ObservationRow
+    entity_of: dict[int, int | None] = dict.fromkeys(going, None)
+    for item in session.execute(
+            select(row.id, row.entity_id).where(among(row.id, list(going)))):
+        entity_of[item.id] = item.entity_id
+    entities = sorted({key for key in entity_of.values() if key is not None})
+    first: dict[int, int] = {}
+    for key, entity_id in session.execute(
+            select(row.id, row.entity_id).where(among(row.entity_id, entities))
+            .order_by(row.stamp_ns, row.id)):
+        if key not in entity_of:
+            first.setdefault(entity_id, key)
+    return {key: None if entity_id is None else first.get(entity_id)
+            for key, entity_id in entity_of.items()}
+
+
+def _between(session: Session, observation_ids: Iterable[int]) -> Sequence[Any]:
+    row, ids = schema.VerdictRow, sorted(set(observation_ids))
+    return session.scalars(select(row).where(
+        among(row.first_id, ids), among(row.second_id, ids)).order_by(row.id)).all()
