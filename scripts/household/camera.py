@@ -14,12 +14,12 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from household.rooms import CANVAS, draw_room
-from household.shapes import DRAWINGS, Box, hand, mouth, person
-from household.world import FURNITURE, PLACES, SPOTS, Person, World
+from household.shapes import DRAWINGS, LOOKS, Box, hand, mouth, person
+from household.world import FURNITURE, PLACES, SPOTS, Person, Thing, World
 
 WIDTH, HEIGHT = 320, 240
-JPEG_QUALITY = 82
-NOISE = 2.2  # of a brightness from 0 to 255
+JPEG_QUALITY = 72
+NOISE = 1.3  # of a brightness from 0 to 255
 TABLE_DEPTH = 200  # people behind it stand above this row of the canvas, px
 GRIPPER = (206, 196)  # where the foot of a held thing is in the picture, px
 
@@ -60,7 +60,7 @@ def look(world: World, room: str, pan: tuple[int, int], lift: int = 0) -> View:
         elif kind == 'thing':
             thing = world.things[name]
             x, y = PLACES[thing.place].slots[thing.slot]
-            boxes[name] = DRAWINGS[thing.name](draw, x, y, thing.state)
+            boxes[name] = _draw_thing(draw, thing, x + thing.shift[0], y + thing.shift[1])
         else:
             drawn = _draw_person(draw, world, world.people[name])
             boxes = {
@@ -93,6 +93,11 @@ def pan_of(place: str) -> tuple[int, int]:
     return round(limit[0] * middle[0]), round(limit[1] * middle[1])
 
 
+def _draw_thing(draw: ImageDraw.ImageDraw, thing: Thing, x: int, y: int) -> Box:
+    drawing = LOOKS.get((thing.name, thing.look)) or DRAWINGS[thing.name]
+    return drawing(draw, x, y, thing.state)
+
+
 def _draw_person(draw: ImageDraw.ImageDraw, world: World, someone: Person) -> dict[str, Box]:
     x, y = SPOTS[someone.spot][1]
     is_seated = someone.spot.startswith('on ')
@@ -100,7 +105,7 @@ def _draw_person(draw: ImageDraw.ImageDraw, world: World, someone: Person) -> di
     held = world.held_by(someone.name)
     if held is not None:
         anchor = mouth if world.drinking.get(someone.name) == held.instance else hand
-        boxes[held.instance] = DRAWINGS[held.name](draw, *anchor(x, y, is_seated), held.state)
+        boxes[held.instance] = _draw_thing(draw, held, *anchor(x, y, is_seated))
     return boxes
 
 
@@ -121,7 +126,7 @@ def _draw_gripper(draw: ImageDraw.ImageDraw, world: World, lift: int) -> dict[st
     arm = [(x - 9, y + 20), (x + 9, y + 20), (x + 26, HEIGHT), (x - 14, HEIGHT)]
     draw.polygon(arm, (88, 92, 100), (30, 30, 34))
     if held is not None:
-        boxes[held.instance] = DRAWINGS[held.name](draw, x, y, held.state)
+        boxes[held.instance] = _draw_thing(draw, held, x, y)
     spread = 12 if held is None else 9
     for side in (-1, 1):
         draw.line((x + side * 4, y + 18, x + side * spread, y + 8), (60, 62, 70), 6)

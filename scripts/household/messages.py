@@ -18,13 +18,12 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-OURS = ('SceneGraph', 'SceneObject', 'SceneRelation', 'SkillEvent', 'Utterance')
+OURS = ('SkillEvent', 'Utterance')
 SECOND_NS = 1_000_000_000
 TOPICS = {
     '/camera/image_raw/compressed': 'sensor_msgs/msg/CompressedImage',
     '/joint_states': 'sensor_msgs/msg/JointState',
     '/odom': 'nav_msgs/msg/Odometry',
-    '/scene_graph': 'emv_ros/msg/SceneGraph',
     '/skill_events': 'emv_ros/msg/SkillEvent',
     '/speech': 'emv_ros/msg/Utterance',
     '/asr': 'std_msgs/msg/String',
@@ -80,20 +79,6 @@ class Recording:
             stamp_ns, '/odom', header=self._header(stamp_ns, 'map'), child_frame_id='base_link',
             pose=make('geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=nothing),
             twist=make('geometry_msgs/msg/TwistWithCovariance', twist=twist, covariance=nothing))
-
-    def add_scene(self, stamp_ns: int, objects: Sequence[Mapping[str, Any]],
-                  relations: Sequence[tuple[str, str, str]], size: tuple[int, int]) -> None:
-        """Add a scene graph; objects have name, instance, bbox, position, confidence, state."""
-        made = [self._make(
-            'emv_ros/msg/SceneObject', name=item['name'], instance=item['instance'], has_bbox=True,
-            bbox=np.array(item['bbox'], np.float32), has_position=item['position'] is not None,
-            position=self._point(item['position'] or (0.0, 0.0, 0.0)),
-            confidence=item['confidence'], state=item['state']) for item in objects]
-        self._add(stamp_ns, '/scene_graph', header=self._header(stamp_ns, 'map'), robot='',
-                  camera='camera', image_width=size[0], image_height=size[1], objects=made,
-                  relations=[self._make(
-                      'emv_ros/msg/SceneRelation', subject=a, predicate=b, object=c)
-                      for a, b, c in relations])
 
     def add_skill(self, stamp_ns: int, *, skill: str, status: str, goals: Sequence[str],
                   parameters: Mapping[str, Any], trigger: str, narration: str, run: str,

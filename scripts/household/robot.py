@@ -15,14 +15,14 @@ import random
 from typing import Any
 
 from emv_ros.evaluation.life.motion import JOINTS, POSTURES, Move, efforts, quaternion, resting
-from household.camera import HEIGHT, WIDTH, look, pan_of
+from household.camera import look, pan_of
 from household.messages import SECOND_NS, Recording
 from household.scenes import objects_of, relations_of
 from household.world import DOCK, PLACES, World
 
-# How far a posture lifts the camera's view, px.
+# How far a posture lifts the gripper in the view, px.
 LIFTS = {'home': 0, 'high': 18, 'middle': 8, 'low': -10, 'carry': 4, 'offer': 14, 'pour': 12}
-PERIODS_S = {'picture': 3.0, 'joints': 1.0, 'odometry': 2.0, 'skill': 0.5, 'goal': 4.0}
+PERIODS_S = {'picture': 1.0, 'joints': 1.0, 'odometry': 2.0, 'skill': 0.5, 'goal': 4.0}
 
 
 @dataclass
@@ -45,9 +45,21 @@ class Run:
         self.status, self.narration = 'failed', why
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What there really is to see in a picture, as household.scenes tells it: objects, relations."""
+
+    stamp_ns: int
+    objects: list[dict[str, Any]]
+    relations: list[tuple[str, str, str]]
+
+
 @dataclass
 class Robot:
-    """The robot in its household."""
+    """The robot in its household.
+
+    What it records is in `recording`; `runs`, `facts` and `sights` are what was really the case.
+    """
 
     world: World
     recording: Recording
@@ -55,9 +67,9 @@ class Robot:
     now_ns: int = 0
     room: str = 'hall'
     place: str = ''
-    posture: str = 'home'
     runs: list[Run] = field(default_factory=list)
     facts: list[dict[str, Any]] = field(default_factory=list)
+    sights: list[Sight] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -66,6 +78,8 @@ class Robot:
         self._due = dict.fromkeys(PERIODS_S, 0)
         self._arm = resting(POSTURES['home'])
         self._base = resting(DOCK)
+        self._pan = resting(pan_of(''))
+        self._lift = resting((LIFTS['home'],))
 
     def wake(self, stamp_ns: int) -> None:
         """Let the time until the next episode pass unseen."""
@@ -130,7 +144,8 @@ class Robot:
         now, _ = self._arm.at(self.now_ns)
         end_ns = self.now_ns + round(seconds * SECOND_NS)
         self._arm = Move(now, POSTURES[posture], self.now_ns, end_ns)
-        self.posture = posture
+        lift, _ = self._lift.at(self.now_ns)
+        self._lift = Move(lift, (LIFTS[posture],), self.now_ns, end_ns)
         self.wait(seconds)
 
     def drive(self, place: str) -> None:
@@ -138,9 +153,16 @@ class Robot:
         goal = PLACES[place].stand if place in PLACES else DOCK
         now, _ = self._base.at(self.now_ns)
         seconds = max(2.0, math.dist(now[:2], goal[:2]) / 0.6)
-        self._base = Move(now, goal, self.now_ns, self.now_ns + round(seconds * SECOND_NS))
+        end_ns = self.now_ns + round(seconds * SECOND_NS)
+        self._base = Move(now, goal, self.now_ns, end_ns)
+        room, at_place = (PLACES[place].room, place) if place in PLACES else ('hall', '')
+        if room == self.room:
+            pan, _ = self._pan.at(self.now_ns)
+            self._pan = Move(pan, pan_of(at_place), self.now_ns, end_ns)
         self.wait(seconds / 2)
-        self.room, self.place = (PLACES[place].room, place) if place in PLACES else ('hall', '')
+        if room != self.room:
+            self._pan = resting(pan_of(at_place))
+        self.room, self.place = room, at_place
         self.wait(seconds / 2)
 
     def _report(self, run: Run) -> None:
@@ -172,15 +194,14 @@ class Robot:
             round(math.hypot(vx, vy), 4))
 
     def _emit_picture(self) -> None:
-        view = look(self.world, self.room, pan_of(self.place), LIFTS[self.posture])
+        (pan_x, pan_y), _ = self._pan.at(self.now_ns)
+        (lift,), _ = self._lift.at(self.now_ns)
+        view = look(self.world, self.room, (round(pan_x), round(pan_y)), round(lift))
         # No day of this story is clouded: light comes and goes with the sun, highest at 11:30 UTC.
         hours = self.now_ns / SECOND_NS / 3600 % 24
         daylight = max(0.0, math.cos((hours - 11.5) / 24 * 2 * math.pi)) ** 0.5
         self.recording.add_picture(self.now_ns, view.jpeg(daylight, self._random.getrandbits(32)))
         pose, _ = self._base.at(self.now_ns)
         objects = objects_of(self.world, self.room, view.boxes, pose)
-        for item in objects:
-            item['confidence'] = round(self._random.uniform(0.8, 0.98), 2)
         relations = relations_of(self.world, self.room, {item['instance'] for item in objects})
-        self.recording.add_scene(self.now_ns, objects, relations, (WIDTH, HEIGHT))
-
+        self.sights.append(Sight(self.now_ns, objects, relations))

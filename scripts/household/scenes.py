@@ -1,4 +1,7 @@
-"""What a perfect detector would say of a view: objects with boxes and places, and relations."""
+"""What a perfect detector would say of a view: objects with boxes and places, and relations.
+
+None of it is recorded: it is the yardstick for what a real detector makes of the pictures.
+"""
 
 from __future__ import annotations
 

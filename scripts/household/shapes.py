@@ -24,6 +24,16 @@ def _mug(draw: Draw, x: int, y: int, state: str) -> Box:
     return x - 10, y - 24, x + 16, y
 
 
+def _banded_mug(draw: Draw, x: int, y: int, state: str) -> Box:
+    """Draw the other red mug: darker, with a white band, its handle to the left."""
+    draw.ellipse((x - 16, y - 17, x - 5, y - 5), outline=(120, 14, 24), width=3)
+    draw.rounded_rectangle((x - 9, y - 21, x + 10, y), 3, (172, 20, 34), (92, 10, 18))
+    draw.rectangle((x - 9, y - 14, x + 10, y - 7), (246, 240, 232), (92, 10, 18))
+    inside = (70, 40, 24) if state in ('full of coffee', 'dirty') else (246, 226, 220)
+    draw.ellipse((x - 9, y - 24, x + 10, y - 18), inside, (92, 10, 18))
+    return x - 16, y - 24, x + 10, y
+
+
 def _bowl(draw: Draw, x: int, y: int, state: str) -> Box:
     draw.pieslice((x - 16, y - 27, x + 16, y + 1), 0, 180, (240, 196, 56), EDGE)
     inside = (252, 236, 180) if state == 'clean' else (198, 150, 96)
@@ -130,6 +140,9 @@ DRAWINGS: dict[str, Callable[[Draw, int, int, str], Box]] = {
     'milk': _milk, 'water bottle': _bottle, 'coffee machine': _coffee_machine,
     'newspaper': _newspaper, 'keys': _keys, 'plant': _plant, 'watering can': _watering_can,
     'parcel': _parcel, 'lamp': _lamp}
+# Things of one name that people tell apart by their looks.
+LOOKS: dict[tuple[str, str], Callable[[Draw, int, int, str], Box]] = {
+    ('red mug', 'white band'): _banded_mug}
 
 # Hair, upper garment and trousers or skirt of each person.
 CLOTHES = {

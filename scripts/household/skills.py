@@ -1,4 +1,8 @@
-"""What the robot can do: each skill moves it, changes the household and reports about itself."""
+"""What the robot can do: each skill moves it, changes the household and reports about itself.
+
+Its reports name a kind of thing, as 'red mug', for more it does not know: which of two like things
+it was is left to the pictures. Places have names in its map.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ def grasp(robot: Robot, instance: str, trouble: str = '') -> bool:
     """Take a thing from where it is, and return True; with `trouble`, fail for that reason."""
     thing = robot.world.things[instance]
     place = thing.place
-    with robot.doing('GraspObject', object=instance, source=place) as run:
+    with robot.doing('GraspObject', object=thing.name, source=place) as run:
         robot.move_arm(REACHES.get(place, 'middle'), 3.0)
         if trouble:
             robot.wait(2.0)
@@ -36,7 +40,7 @@ def grasp(robot: Robot, instance: str, trouble: str = '') -> bool:
 
 def place(robot: Robot, instance: str, where: str, slot: int | None = None) -> None:
     """Put what the gripper holds onto or into a place."""
-    with robot.doing('PlaceObject', object=instance, destination=where):
+    with robot.doing('PlaceObject', object=_kind(robot, instance), destination=where):
         robot.move_arm(REACHES.get(where, 'middle'), 2.5)
         robot.world.put(instance, where, slot)
         robot.note('moved', object=instance, to=where, by='robot')
@@ -46,7 +50,7 @@ def place(robot: Robot, instance: str, where: str, slot: int | None = None) -> N
 def move(robot: Robot, instance: str, where: str, slot: int | None = None,
          trouble: str = '') -> None:
     """Carry a thing from its place to another; with `trouble`, the first grasp fails."""
-    with robot.doing('MoveObject', object=instance, destination=where):
+    with robot.doing('MoveObject', object=_kind(robot, instance), destination=where):
         navigate(robot, robot.world.things[instance].place)
         if trouble:
             grasp(robot, instance, trouble)
@@ -58,7 +62,7 @@ def move(robot: Robot, instance: str, where: str, slot: int | None = None,
 
 def hand_over(robot: Robot, instance: str, person: str) -> None:
     """Give what the gripper holds to a person in the same room."""
-    with robot.doing('HandOverObject', object=instance, recipient=person):
+    with robot.doing('HandOverObject', object=_kind(robot, instance), recipient=person):
         robot.move_arm('offer', 2.5)
         robot.wait(1.5)
         robot.world.give(instance, person)
@@ -68,7 +72,7 @@ def hand_over(robot: Robot, instance: str, person: str) -> None:
 
 def receive(robot: Robot, instance: str, person: str) -> None:
     """Take a thing that a person holds out."""
-    with robot.doing('ReceiveObject', object=instance, giver=person):
+    with robot.doing('ReceiveObject', object=_kind(robot, instance), giver=person):
         robot.move_arm('offer', 2.5)
         robot.wait(2.0)
         robot.world.give(instance, 'robot')
@@ -88,7 +92,7 @@ def operate(robot: Robot, skill: str, target: str, state: str, seconds: float = 
 def pour(robot: Robot, skill: str, target: str, state: str, seconds: float,
          **parameters: str) -> None:
     """Let a liquid flow into a thing, whose state changes by it."""
-    with robot.doing(skill, object=target, **parameters):
+    with robot.doing(skill, object=_kind(robot, target), **parameters):
         robot.move_arm('pour', 3.0)
         robot.wait(seconds)
         robot.world.things[target].state = state
@@ -100,3 +104,7 @@ def look_around(robot: Robot, seconds: float = 6.0) -> None:
     """Stand and look."""
     with robot.doing('LookAround', room=PLACES[robot.place].room if robot.place else robot.room):
         robot.wait(seconds)
+
+
+def _kind(robot: Robot, instance: str) -> str:
+    return robot.world.things[instance].name

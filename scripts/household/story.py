@@ -111,7 +111,7 @@ def bring_coffee(robot: Robot) -> None:
         grasp(robot, 'red_mug_1')
         navigate(robot, 'counter')
         place(robot, 'red_mug_1', 'counter', 1)
-        pour(robot, 'MakeCoffee', 'red_mug_1', 'full of coffee', 9.0, machine='coffee_machine')
+        pour(robot, 'MakeCoffee', 'red_mug_1', 'full of coffee', 9.0, machine='coffee machine')
         grasp(robot, 'red_mug_1')
         navigate(robot, 'table')
         hand_over(robot, 'red_mug_1', 'user')
@@ -141,7 +141,7 @@ def water_plants(robot: Robot) -> None:
         navigate(robot, 'window_sill')
         grasp(robot, 'watering_can_1')
         for plant in ('plant_1', 'plant_2'):
-            pour(robot, 'WaterPlant', plant, 'watered', 7.0, tool='watering_can_1')
+            pour(robot, 'WaterPlant', plant, 'watered', 7.0, tool='watering can')
             robot.note('watered', object=plant)
         place(robot, 'watering_can_1', 'window_sill', 1)
     look_around(robot, 5)
@@ -172,7 +172,7 @@ def find_keys(robot: Robot) -> None:
     navigate(robot, 'dresser')
     wish = 'I cannot find my keys. Can you look for them?'
     robot.say('user', wish)
-    with robot.doing('FindObject', trigger=wish, object='keys_1') as goal:
+    with robot.doing('FindObject', trigger=wish, object='keys') as goal:
         look_around(robot)
         robot.say('robot', 'They are not in the hall.')
         navigate(robot, 'coffee_table')
@@ -221,8 +221,8 @@ def bring_water(robot: Robot) -> None:
     grasp(robot, 'glass_1')
     navigate(robot, 'counter')
     place(robot, 'glass_1', 'counter', 1)
-    with robot.doing('PourWater', trigger=wish, object='glass_1',
-                     container='bottle_1') as run:
+    with robot.doing('PourWater', trigger=wish, object='glass',
+                     container='water bottle') as run:
         robot.move_arm('pour', 3)
         robot.wait(3)
         why = 'The water bottle is empty.'

@@ -79,7 +79,10 @@ FURNITURE = {
 
 @dataclass
 class Thing:
-    """Something that can be moved. It is at a place and slot, or held by `holder`; else away."""
+    """Something that can be moved. It is at a place and slot, or held by `holder`; else away.
+
+    `look` tells things of one name apart; `shift` is how far from its slot's anchor it stands, px.
+    """
 
     instance: str
     name: str
@@ -88,6 +91,8 @@ class Thing:
     slot: int = 0
     holder: str = ''
     hidden_by: str = ''
+    look: str = ''
+    shift: tuple[int, int] = (0, 0)
 
 
 @dataclass
@@ -165,5 +170,6 @@ def household() -> World:
     for instance, name, state, place, slot in stock:
         world.things[instance] = Thing(instance, name, state, place, slot)
     world.things['parcel_1'] = Thing('parcel_1', 'parcel', 'closed')
+    world.things['red_mug_1'].look = 'white band'
     world.things['keys_1'].hidden_by = 'newspaper_1'
     return world

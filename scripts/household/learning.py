@@ -1,0 +1,109 @@
+"""A small YOLO11 from scratch: the data set on disk, the training, and the network as ONNX.
+
+Needs the extra [perception] (torch and ultralytics) and the packages onnx and onnxslim.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+import os
+from pathlib import Path
+import shutil
+from typing import Any
+
+import yaml
+
+from household.camera import HEIGHT, WIDTH
+from household.shapes import Box
+from household.training import CLASSES, make_scene
+
+# A quarter of the channels of yolo11n: the drawings are simple, and the weights travel with the
+# package.
+SCALE = [0.5, 0.125, 1024]  # depth, width, most channels
+OPSET = 17
+IMAGE_SIZE = 320
+BATCH = 8
+
+
+def prepare(folder: Path, threads: int) -> None:
+    """Keep ultralytics from looking for the net, and from taking more threads than it may."""
+    os.environ.update(
+        YOLO_OFFLINE='true', YOLO_AUTOINSTALL='false', YOLO_CONFIG_DIR=str(folder / 'config'),
+        OMP_NUM_THREADS=str(threads))
+    (folder / 'config').mkdir(parents=True, exist_ok=True)
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def write_scenes(folder: Path, part: str, seeds: Iterable[int]) -> Counter[str]:
+    """Write pictures and labels of the scenes of some seeds; return how many boxes a class has."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        scene = make_scene(seed)
+        write_labelled(folder, part, f'{seed:06d}', scene.jpeg, scene.boxes)
+        counts.update(name for name, _ in scene.boxes)
+    return counts
+
+
+def write_labelled(folder: Path, part: str, name: str, jpeg: bytes,
+                   boxes: Iterable[tuple[str, Box]]) -> None:
+    """Write one picture with its boxes, as ultralytics reads them: class and middle, size, 0..1."""
+    for kind in ('images', 'labels'):
+        (folder / kind / part).mkdir(parents=True, exist_ok=True)
+    (folder / 'images' / part / f'{name}.jpg').write_bytes(jpeg)
+    lines = [
+        f'{CLASSES.index(kind)} {(x1 + x2) / 2 / WIDTH:.5f} {(y1 + y2) / 2 / HEIGHT:.5f} '
+        f'{(x2 - x1) / WIDTH:.5f} {(y2 - y1) / HEIGHT:.5f}' for kind, (x1, y1, x2, y2) in boxes]
+    (folder / 'labels' / part / f'{name}.txt').write_text('\n'.join(lines) + '\n')
+
+
+def describe_data(folder: Path, parts: Iterable[str]) -> Path:
+    """Write what ultralytics wants to know of a data set, and return its path.
+
+    Each part but `train` is one to test on: ultralytics knows it as `val`.
+    """
+    for part in parts:
+        content = {'path': str(folder.resolve()), 'train': 'images/train', 'val': f'images/{part}',
+                   'names': dict(enumerate(CLASSES))}
+        (folder / f'{part}.yaml').write_text(yaml.safe_dump(content))
+    return folder
+
+
+def train(folder: Path, data: Path, epochs: int, seed: int) -> Path:
+    """Train from scratch and return the checkpoint of the last epoch."""
+    import ultralytics
+    from ultralytics import YOLO
+
+    source = Path(ultralytics.__file__).parent / 'cfg/models/11/yolo11.yaml'
+    architecture = yaml.safe_load(source.read_text()) | {
+        'nc': len(CLASSES), 'scales': {'n': SCALE}}
+    path = folder / 'yolo11n.yaml'
+    path.write_text(yaml.safe_dump(architecture))
+    shutil.rmtree(folder / 'runs', ignore_errors=True)
+    YOLO(str(path), task='detect').train(
+        data=str(data / 'val.yaml'), imgsz=IMAGE_SIZE, epochs=epochs, batch=BATCH, seed=seed,
+        device='cpu', workers=0, cache='ram', project=str(folder / 'runs'), name='train',
+        val=False, plots=False, pretrained=False, amp=False, optimizer='AdamW', lr0=0.002, cos_lr=True, nbs=BATCH, mosaic=0.0, close_mosaic=0, scale=0.2,
+        fliplr=0.5, hsv_h=0.01, hsv_s=0.3, hsv_v=0.3, erasing=0.0, warmup_epochs=0.5)
+    return folder / 'runs' / 'train' / 'weights' / 'last.pt'
+
+
+def export(checkpoint: Path, target: Path) -> None:
+    """Write a checkpoint as ONNX: one picture of fixed size; names of classes in its metadata."""
+    from ultralytics import YOLO
+
+    made = YOLO(str(checkpoint)).export(
+        format='onnx', imgsz=IMAGE_SIZE, opset=OPSET, simplify=True, dynamic=False, device='cpu')
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(made, target)
+
+
+def measure(model: Path, data: Path) -> Any:
+    """Return ultralytics' measures of a checkpoint or an ONNX file on a data set."""
+    from ultralytics import YOLO
+
+    return YOLO(str(model), task='detect').val(
+        data=str(data), imgsz=IMAGE_SIZE, batch=1, device='cpu', workers=0, plots=False,
+        verbose=False, project=str(data.parent / 'val'), rect=False)
