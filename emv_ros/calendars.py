@@ -152,6 +152,17 @@ def _edge_day(match: re.Match[str], today: date) -> Days | None:
     return _one(days[0] if match[1] == 'first' else days[1] - DAY)
 
 
+def _piece(match: re.Match[str], today: date) -> Days | None:
+    """Return the days of 'the first week of June' (the 1st to the 7th), 'the last week of May'."""
+    days = days_of(match[2] if match[2] != 'month' else 'this month', today)
+    if days is None or not 28 * DAY <= days[1] - days[0] <= 31 * DAY:
+        return None
+    if match[1] == 'last':
+        return days[1] - 7 * DAY, days[1]
+    first = days[0] + 7 * ('first', 'second', 'third', 'fourth').index(match[1]) * DAY
+    return first, first + 7 * DAY
+
+
 def _nth_of(match: re.Match[str], today: date) -> Days:
     """Return the day of 'the 31st of last month'."""
     first, after = days_of(f'{match[2]} month', today) or _one(today)
@@ -217,6 +228,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None
     (compiled(r'(week|month|year) before last'), _before_last),
     (compiled(r'(?:(this|last) )?weekend'), _weekend),
     (compiled(r'(first|last) day (.+)'), _edge_day),
+    (compiled(r'(first|second|third|fourth|last) week (.+)'), _piece),
     (compiled(rf'{_NTH} (this|last) month'), _nth_of),
     (compiled(rf'(last )?{_WEEKDAY}'), _weekday),
     (compiled(rf'(last )?{_MONTH}(?: {_YEAR})?'), _month),

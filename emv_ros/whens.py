@@ -43,6 +43,8 @@ _ISO = compiled(
 _AGO = compiled(rf'{_COUNT} {_UNIT} ago')
 _ROLLING = compiled(rf'(?:last|past) (?:{_COUNT} )?{_UNIT}')
 _RANGE = compiled(r'(.+?)\s(?:to|until|till|-|–)\s(.+)')
+_BARE_HOURS = compiled(
+    r'(?:(.+) )?(\d{1,2})(?::(\d{2}))? to (\d{1,2})(?::(\d{2}))?(?: (.+))?')
 _SHORT_RANGE = re.compile(r'(?<=\d)[–-](?=\d{1,2}:\d{2})')
 _REWRITES = (
     (re.compile(r'\bhalf an hour\b'), '30 minutes'),
@@ -130,6 +132,8 @@ def _of_text(text: str, now: _Now) -> _Span | None:
     for pattern, words in _REWRITES:
         said = pattern.sub(words, said)
     said = ' '.join(word for word in said.split() if word not in FILLERS)
+    if span := _of_bare_hours(said, now):
+        return span
     if match := _RANGE.match(said):
         return _of_range(match[1], match[2], now)
     return _of_phrase(said, now)
@@ -225,6 +229,37 @@ def _of_clock_and_day(said: str, now: _Now) -> _Span | None:
                     raise ValueError('a time of day needs a single day')
                 return _of_hours(datetime.combine(midnight.date(), time()), hours, now)
     return None
+
+
+def _of_bare_hours(said: str, now: _Now) -> _Span | None:
+    """'yesterday 10 to 12', '7 to 9 today evening': hours of a day, or of a part of it."""
+    match = _BARE_HOURS.match(said)
+    if match is None or bool(match[1]) == bool(match[6]):
+        return None
+    try:
+        part = _of_phrase(match[1] or match[6], now)
+    except ValueError:
+        return None
+    first, last = (timedelta(hours=int(hour), minutes=int(minute or 0))
+                   for hour, minute in (match.group(2, 3), match.group(4, 5)))
+    if part is None or not HOUR_NS < part.interval.end_ns - part.interval.start_ns <= 25 * HOUR_NS:
+        return None
+    midnight, half = _midnight(part, now), timedelta(hours=12)
+    if last <= first < half:
+        last += half  # 'nine to five'
+    if not first < last <= DAY:
+        raise ValueError('the hours of a day run from 0 to 24')
+    spans = [_of_hours(midnight, (first, last), now)]
+    if last <= half:
+        spans.append(_of_hours(midnight, (first + half, last + half), now))
+    if last <= timedelta(hours=6):  # of a day, people mean those after noon
+        spans.reverse()
+    return max(spans, key=lambda span: _shared_ns(span, part))
+
+
+def _shared_ns(one: _Span, other: _Span) -> int:
+    return (min(one.interval.end_ns, other.interval.end_ns)
+            - max(one.interval.start_ns, other.interval.start_ns))
 
 
 def _of_range(first: str, last: str, now: _Now) -> _Span | None:

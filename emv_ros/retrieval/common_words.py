@@ -56,8 +56,12 @@ Ids = NDArray[np.int64]
 class WordRows:
     """How many rows hold each term, least first, in the part of the memory that can be seen."""
 
-    def __init__(self, session: Session, terms: Sequence[str], visible: Ids | None) -> None:
-        """Count; very common terms are estimated from a sample."""
+    def __init__(self, session: Session, terms: Sequence[str], visible: Ids | None,
+                 is_strict: bool = False) -> None:
+        """Count; very common terms are estimated from a sample.
+
+        With `is_strict` nothing is taken from rows that are not visible, be it a count.
+        """
         self.session = session
         # Bare: for many small queries SQLAlchemy would take longer than SQLite.
         self._cursor: Any = session.connection().connection.cursor()
@@ -71,6 +75,9 @@ class WordRows:
                 select(schema.DocumentRow.id).order_by(schema.DocumentRow.id.desc()).limit(1)) or 1)
         self.documents = max(1, min(self.all_documents, self.high - self.low + 1))
         counts = {term: self._count(term) for term in terms}
+        if is_strict and visible is not None:
+            self.documents, self.average = max(1, len(visible)), _average_of(session, visible)
+            counts = {term: self._visible(term, count) for term, count in counts.items()}
         self.counts = dict(sorted(
             ((term, count) for term, count in counts.items() if count), key=lambda item: item[1]))
 
@@ -97,6 +104,10 @@ class WordRows:
         at = np.minimum(np.searchsorted(self.visible, rows), len(self.visible) - 1)
         seen: Ids = rows[self.visible[at] == rows]
         return seen
+
+    def _visible(self, term: str, count: int) -> int:
+        """Return how many visible rows hold a term, where about `count` rows do in all."""
+        return round(len(self.rows([term], count)) * max(1.0, count / MAX_PASSED))
 
     def _stretches(self, passed: int) -> list[tuple[int, int]]:
         """Return ranges of rows, spread evenly, in which no more than MAX_PASSED are passed."""
@@ -196,6 +207,16 @@ def _documents(session: Session, ids: Sequence[int], scope: Scope) -> Any:
     return session.execute(
         select(row.id, row.robot_id, row.kind, row.start_ns, row.text)
         .where(among(row.id, ids), *scope.conditions(by_id=True)))
+
+
+def _average_of(session: Session, visible: Ids) -> float:
+    """Return how many words a document has, in the mean of some that are spread over `visible`."""
+    if not len(visible):
+        return 1.0
+    some = visible[np.linspace(0, len(visible) - 1, min(LOT, len(visible))).astype(np.int64)]
+    texts = session.scalars(select(schema.DocumentRow.text).where(
+        among(schema.DocumentRow.id, some.tolist()))).all()
+    return max(1.0, sum(len(_WORDS.findall(text)) for text in texts) / max(1, len(texts)))
 
 
 def _averages(session: Session) -> tuple[int, float]:

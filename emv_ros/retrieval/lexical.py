@@ -63,6 +63,9 @@ def find_words(session: Session, terms: Sequence[str], scope: Scope, limit: int,
         return _from(session, _comparison(terms, scope), limit)
     from emv_ros.retrieval.common_words import WordRows, best_rows
 
+    if scope.window.before_ns is not None and visible is not None:
+        # SQLite's BM25 counts words over all rows: what came later would have a say in the order.
+        return best_rows(WordRows(session, terms, visible, is_strict=True), scope, limit)
     found = WordRows(session, terms, visible)
     if found.all_documents <= max_ranked or visible is None and found.total <= max_ranked:
         return _from(session, _full_text(terms, scope), limit)

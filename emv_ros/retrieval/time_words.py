@@ -33,6 +33,7 @@ _TELLS = re.compile(
     rf'(?:{_MONTHS})\.? (?:of )?(?:19|20)\d\d|'
     rf'(?:{_MONTHS})\.? \d{{1,2}}|\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?(?:{_MONTHS})|'
     rf'yesterday|today|tonight|ago|noon|midday|midnight|{_WEEKDAYS}|'
+    rf'(?:first|second|third|fourth|last) week of (?:this month|last month|{_MONTHS})|'
     r'(?:last|past|this) (?:\w+ )?'
     rf'(?:seconds|minutes?|hours?|days?|weeks?|months?|years?|{_PARTS}|{_MONTHS}))\b')
 # What tells a time only after such a word: 'in June', 'during 2024', 'on the 26th'.
@@ -48,7 +49,7 @@ _LEADS = ('in', 'on', 'during', 'since', 'of', 'until', 'before', 'after', 'the'
 _STARTS = re.compile(
     rf'\d|between|day|half|couple|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|an?$|'
     rf'yesterday|today|tonight|noon|midday|midnight|last|past|this|{_PARTS}|{_MONTHS}|{_WEEKDAYS}|'
-    r'lunch|breakfast|dinner|supper')
+    r'lunch|breakfast|dinner|supper|(?:first|second|third|fourth)$')
 _RECORDING = re.compile(r'(?:recording|recorded|video|file|clip|session|bag)s?')
 _HEDGE = re.compile(r'\b(?:around|about|approximately|roughly|circa|shortly|just|soon|right)\b')
 _MEALS = (

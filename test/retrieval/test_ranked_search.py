@@ -97,6 +97,20 @@ def test_nothing_after_the_time_of_the_question(store: MemoryStore, minilm: Mini
         assert 'failed' in hit.text
 
 
+def test_what_came_later_has_no_say_in_the_order(store: MemoryStore, tmp_path: Path) -> None:
+    early = ['a red cup', 'a blue cup', 'the red bowl broke', 'red red paint',
+             'blue paint on a cup']
+    before = Window(before_ns=NOON_NS + 100 * SECOND_NS)
+    say(store, *early)
+    with MemoryStore.open(MemorySettings(robot='r1'), tmp_path / 'long') as long:
+        say(long, *early)
+        # A word that was rare becomes the commonest of all, and texts become long.
+        say(long, *(f'red {number} ' + 'and so on ' * 20 for number in range(300)), start_s=200)
+        for asked in ('red cup', 'blue red', 'red paint', 'cup bowl red'):
+            assert texts(Searcher(long, WORDS_ONLY), asked, before) == (
+                texts(Searcher(store, WORDS_ONLY), asked, before)), asked
+
+
 def test_windows_robots_and_kinds(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
     say(store, 'cup one', 'cup two', 'cup three')
     say(store, 'cup of r2', robot='r2')

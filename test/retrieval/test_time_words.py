@@ -31,6 +31,9 @@ def asked(text: str) -> AskedTimes:
     ('on the 3rd of June after 5pm', '', '03 17:00', '04 00:00'),
     ('on 26 June until 19:00', '', '26 00:00', '26 19:00'),
     ('What was there on the 26th?', 'What was there ?', '26 00:00', '27 00:00'),
+    ('What fell yesterday between 10 and 12?', 'What fell ?', '26 10:00', '26 12:00'),
+    ('mugs from 9 to 11 this morning', 'mugs', '27 09:00', '27 11:00'),
+    ('Who came in the first week of June?', 'Who came ?', '01 00:00', '08 00:00'),
     ('this morning', '', '27 05:00', '27 12:00'),
     ('from 26 June 19:00 until 27 June 10:00', '', '26 19:00', '27 10:00'),
     ('mugs last week', 'mugs', '17 00:00', '24 00:00'),
@@ -88,7 +91,8 @@ def test_several_ranges_are_places_to_look_at() -> None:
     'Did you see May in the kitchen?', 'What can you do for me now?', 'at last the second mug',
     'a second mug', 'static for more than 203 seconds', 'for at least 1 hour or overnight',
     'What do you see in the morning?', 'the first 10 cups', 'the "26 June" calendar', '', '"',
-    'between', 'from to and', '25:99', 'on 31 February', 'March on, sun', 'a' * 5000])
+    'the first week', 'cups 2 and 3', '3 to 5 spoons', 'between', 'from to and', '25:99',
+    'on 31 February', 'March on, sun', 'a' * 5000])
 def test_other_words_are_no_times(text: str) -> None:
     assert asked(text) == AskedTimes(' '.join(text.split()))
 
