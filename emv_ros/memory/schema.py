@@ -280,7 +280,8 @@ class SeparationRow(Base):
 
     __tablename__ = 'separation'
     first_id: Mapped[int] = mapped_column(part_of('observation'), primary_key=True)
-    second_id: Mapped[int] = mapped_column(part_of('observation'), primary_key=True)
+    second_id: Mapped[int] = mapped_column(
+        part_of('observation'), primary_key=True, index=True)
     shared_frames: Mapped[int]
 
 
@@ -291,7 +292,7 @@ class VerdictRow(Base):
     __table_args__ = (sa.UniqueConstraint('first_id', 'second_id'), COUNTED)
     id: Mapped[int] = new_id()
     first_id: Mapped[int] = mapped_column(part_of('observation'))
-    second_id: Mapped[int] = mapped_column(part_of('observation'))
+    second_id: Mapped[int] = mapped_column(part_of('observation'), index=True)
     verdict: Mapped[str]
     author: Mapped[str]
     stamp_ns: Mapped[int]

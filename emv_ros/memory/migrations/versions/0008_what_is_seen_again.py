@@ -35,6 +35,8 @@ def upgrade() -> None:
         sqlite_autoincrement=True)
     op.create_index('ix_naming_observation_id', 'naming', ['observation_id'])
     op.add_column('verdict', _text('reason'))
+    for table in ('separation', 'verdict'):  # pairs are asked for from both ends
+        op.create_index(f'ix_{table}_second_id', table, ['second_id'])
     # SQLite adds a link in place where the new column is empty.
     for table, column, target in (('scene_object', 'observation_id', 'observation'),
                                   ('entity', 'merged_into', 'entity')):
