@@ -11,6 +11,7 @@ from typing import Any
 
 from emv_ros.errors import RecordError
 from emv_ros.ingest.bag_salvage import RawMessage, Topic
+from emv_ros.ingest.vision_types import VISION_TYPES
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ def _standard(topic: Topic) -> Any:
 
 @cache
 def standard_types() -> Any:
-    """Return a store of the standard types of ROS 2 together with ours."""
+    """Return a store of the standard types of ROS 2 together with ours and vision_msgs'."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     store = get_typestore(Stores.LATEST)
@@ -81,6 +82,9 @@ def standard_types() -> Any:
     for file in sorted(folder.glob('*.msg')) if folder else ():
         types.update(get_types_from_msg(
             file.read_text(encoding='utf-8'), f'{PACKAGE}/msg/{file.stem}'))
+    for name, fields in VISION_TYPES.items():
+        if name not in store.fielddefs:
+            types.update(get_types_from_msg(fields, name))
     store.register(types)
     return store
 

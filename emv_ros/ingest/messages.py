@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emv_ros.ingest.compressed import compressed_from_ros
+from emv_ros.ingest.detections import detections_from_ros
 from emv_ros.ingest.images import camera_of, image_from_ros
 from emv_ros.ingest.joints import joint_sample_from_ros
 from emv_ros.ingest.poses import pose_from_ros
@@ -29,6 +30,8 @@ KINDS: Mapping[str, str] = {
     'emv_ros/msg/SkillEvent': 'skill',
     'action_msgs/msg/GoalStatusArray': 'skill',
     'emv_ros/msg/SceneGraph': 'scene',
+    'vision_msgs/msg/Detection2DArray': 'scene',
+    'vision_msgs/msg/Detection3DArray': 'scene',
     'nav_msgs/msg/Odometry': 'pose',
     'geometry_msgs/msg/PoseStamped': 'pose',
     'geometry_msgs/msg/PoseWithCovarianceStamped': 'pose',
@@ -57,6 +60,8 @@ class Converter:
         if kind == 'pose':
             return [(pose_from_ros(message, receipt_ns, is_wall), None)]
         if kind == 'scene':
+            if hasattr(message, 'detections'):
+                return [(detections_from_ros(message, topic, receipt_ns, is_wall), None)]
             return [(scene_from_ros(message, receipt_ns, is_wall), None)]
         if kind == 'speech':
             if hasattr(message, 'header'):
