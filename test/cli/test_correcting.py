@@ -1,0 +1,79 @@
+"""`emv merge`, `emv split`, `emv rename`, and what they change for those who ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conftest import Emv
+import pytest
+
+from emv_ros.memory import schema
+from emv_ros.memory.store import MemoryStore
+from emv_ros.records import Observation
+from emv_ros.settings import MemorySettings
+from emv_ros.timeline import SECOND_NS
+
+NOON_NS = 1_772_366_400 * SECOND_NS
+
+
+@pytest.fixture
+def mugs(emv: Emv, tmp_path: Path) -> Emv:
+    """Return `emv` over a memory with three mugs, which were seen twice each."""
+    with MemoryStore.open(MemorySettings(robot='r1'), tmp_path / 'memory') as store:
+        with store.writing() as session:
+            for _ in range(3):
+                session.add(schema.EntityRow(robot_id=store.robot_id(session, 'r1'), name='mug',
+                                             is_person=False, attributes={}))
+        for place in range(6):
+            stamp_ns = NOON_NS + 60 * place * SECOND_NS
+            store.add(Observation(stamp_ns=stamp_ns, end_ns=stamp_ns + SECOND_NS, name='mug',
+                                  robot='r1', location=f'shelf {place}',
+                                  entity_id=1 + place // 2))
+        with store.writing() as session:
+            session.add(schema.SeparationRow(first_id=1, second_id=5, shared_frames=9))
+    return emv
+
+
+def test_a_merge_and_its_old_id(mugs: Emv) -> None:
+    done = mugs('merge', 'e2', 'e1', '--name', 'my mug', '--author', 'Anna', '--json')
+    assert done.status == 0 and done.json['entities'] == ['e2'] and done.json['changed']
+    assert len(done.json['verdicts']) == len(done.json['names']) == 1
+    shown = mugs('show', 'e1', '--json').json
+    assert shown['merged_into'] == 'e2' and len(shown['members']) == 4
+    assert shown['verdicts'][0]['author'] == 'Anna'
+    assert [item['id'] for item in mugs('biography', 'e1', '--json').json] == [
+        'o1', 'o2', 'o3', 'o4']
+    assert not mugs('merge', 'e2', 'e1', '--json').json['changed']
+    told = mugs('entities')
+    assert 'e2' in told.out and 'e1' not in told.out
+
+
+def test_what_is_refused_and_what_makes_no_sense(mugs: Emv) -> None:
+    refused = mugs('merge', 'e1', 'e3')
+    assert refused.status == 1 and 'seen apart in 9 pictures' in refused.err
+    assert mugs('merge', 'e1', 'e3', '--force').status == 0
+    assert mugs('merge', 'e1', 'o3').status == 2
+    assert mugs('merge', 'e1', 'e77').status == 1
+    assert mugs('split', 'e1', 'o3').status == 1
+    assert mugs('split', 'e1').status == 2
+    assert mugs('rename', 'e1').status == 2
+    assert mugs('rename', 'mug', 'cup').status == 2
+
+
+def test_a_split(mugs: Emv) -> None:
+    done = mugs('split', 'e1', 'o2', '--reason', 'another handle')
+    assert done.status == 0 and 'e4' in done.out
+    assert [item['id'] for item in mugs('biography', 'e4', '--json').json] == ['o2']
+    shown = mugs('show', 'e4')
+    assert 'another handle' in shown.out and 'different' in shown.out
+
+
+def test_a_new_name_is_found_by_search_and_biography(mugs: Emv) -> None:
+    assert mugs('rename', 'e3', 'my', 'favourite', 'beaker').status == 0
+    hits = mugs('search', 'my favourite beaker', '--json').json['hits']
+    assert {hit['entity'] for hit in hits[:2]} == {'e3'}
+    assert hits[0]['text'].startswith('my favourite beaker (mug)')
+    found = mugs('biography', 'my favourite beaker', '--json').json
+    assert [item['id'] for item in found] == ['o5', 'o6']
+    assert len(mugs('biography', 'mug', '--json').json) == 6
+    assert 'already' in mugs('rename', 'e3', 'my favourite beaker').out
