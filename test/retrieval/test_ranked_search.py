@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from small_memories import NOON_NS, Reordered, say
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
 from emv_ros.errors import ModelUnavailableError
 from emv_ros.memory import schema
@@ -175,9 +175,11 @@ def test_a_fresh_record_is_found_at_once_and_a_forgotten_one_never(
     with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as other:
         say(other, 'I put the mug on the shelf', start_s=5)
         assert texts(searcher, 'Where is the cup?') == ['I put the mug on the shelf']
-        with other.writing() as session:
-            session.execute(delete(schema.DocumentRow).where(
-                schema.DocumentRow.text.contains('mug')))
+        with other.writing() as session:  # whoever deletes a record deletes its text and vector
+            session.execute(delete(schema.UtteranceRow).where(
+                schema.UtteranceRow.text.contains('mug')))
+            assert [session.scalar(select(func.count()).select_from(table)) for table in (
+                schema.DocumentRow, schema.EmbeddingRow)] == [1, 1]
         assert texts(searcher, 'Where is the cup?') == []
         assert texts(searcher, 'mug') == []
 

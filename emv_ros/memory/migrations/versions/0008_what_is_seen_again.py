@@ -11,6 +11,8 @@ depends_on = None
 ID = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 TEXT, NUMBER = sa.String(), sa.BigInteger()
 IS_KNOWN = sa.text('observation_id IS NOT NULL')
+# The kinds of records that have a searchable text, each in the table of its name.
+TOLD = ('node', 'utterance', 'skill_event', 'annotation', 'observation')
 
 
 def upgrade() -> None:
@@ -55,6 +57,22 @@ def upgrade() -> None:
     op.add_column('observation', _text('made_by', 'source'))
     op.add_column('observation', _text('model'))
     op.add_column('observation', _text('prompt_version'))
+    # Whoever deletes a record, and however: its text is found no more.
+    is_sqlite = op.get_bind().dialect.name == 'sqlite'
+    for statement in _sqlite() if is_sqlite else _postgresql():
+        op.execute(statement)
+
+
+def _sqlite() -> list[str]:
+    return [f"""CREATE TRIGGER untold_{table} AFTER DELETE ON {table} BEGIN
+        DELETE FROM document WHERE kind = '{table}' AND ref_id = old.id; END""" for table in TOLD]
+
+
+def _postgresql() -> list[str]:
+    return ["""CREATE FUNCTION untold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        DELETE FROM document WHERE kind = TG_TABLE_NAME AND ref_id = old.id; RETURN NULL;
+        END $$""", *(f"""CREATE TRIGGER untold_{table} AFTER DELETE ON {table}
+        FOR EACH ROW EXECUTE FUNCTION untold()""" for table in TOLD)]
 
 
 def _text(name: str, default: str = '') -> sa.Column[str]:
