@@ -95,7 +95,7 @@ def renew_documents(session: Session, kind: str, rows: Sequence[Any]) -> None:
         part = [row.id for row in rows[start:start + CHUNK]]
         found.update((item.ref_id, item) for item in session.scalars(
             select(document).where(document.kind == kind, document.ref_id.in_(part))))
-    new, stale = [], []
+    new, stale, gone = [], [], []
     called = given_names(session, (row.entity_id for row in rows if row.entity_id is not None)) if (
         kind == 'observation') else {}
     for row in rows:
@@ -104,11 +104,16 @@ def renew_documents(session: Session, kind: str, rows: Sequence[Any]) -> None:
         if known is None:
             new.append(values)
             continue
+        if values['text'] is None:
+            gone.append(known.id)
+            continue
         known.start_ns, known.end_ns = values['start_ns'], values['end_ns']
         if known.text != values['text']:
             known.text = values['text'] or ''
             stale.append(known.id)
     _document_new(session, new)
+    for start in range(0, len(gone), CHUNK):
+        session.execute(delete(document).where(document.id.in_(gone[start:start + CHUNK])))
     for start in range(0, len(stale), CHUNK):
         session.execute(delete(schema.EmbeddingRow).where(
             schema.EmbeddingRow.document_id.in_(stale[start:start + CHUNK])))

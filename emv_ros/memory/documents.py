@@ -52,6 +52,8 @@ def _text_of(record: Record | Node, called: str) -> str | None:
             return f'{record.speaker}: {record.text}' if record.speaker else record.text
         case Annotation():
             return record.text
+        case Observation() if 'told_by' in record.extra:
+            return None  # it says what an observation just before says
         case Observation():
             name = f'{called} ({record.name})' if called not in ('', record.name) else record.name
             return ' '.join((

@@ -1,0 +1,125 @@
+"""The pictures of an observation as a vision model gets them: crops, then frames with a box drawn.
+
+They are cut out of stored keyframes and scaled down. A picture that is gone, damaged or no picture
+is passed over and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+import logging
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from emv_ros.errors import EmvError, ImageError
+from emv_ros.memory import schema
+from emv_ros.memory.scaling import JPEG_QUALITY, scaled
+from emv_ros.memory.store import MemoryStore
+
+log = logging.getLogger(__name__)
+
+MAX_CROPS, MAX_FRAMES = 4, 2
+CROP_EDGE, FRAME_EDGE = 384, 768
+# A crop shows this much of its box's size around it.
+MARGIN = 0.1
+RED = (0, 0, 255)
+
+
+@dataclass(slots=True)
+class Pictured:
+    """JPEG files, the crops first; how many of each, and how many could not be read."""
+
+    data: list[bytes] = field(default_factory=list)
+    crops: int = 0
+    frames: int = 0
+    damaged: int = 0
+
+
+def pictures_of(store: MemoryStore, session: Session, row: schema.ObservationRow) -> Pictured:
+    """Return the pictures of an observation, the best first."""
+    shown, image = schema.ObservationImageRow, schema.ImageRow
+    found = session.execute(
+        select(shown, image).join(image, image.id == shown.image_id)
+        .where(shown.observation_id == row.id).order_by(shown.id)).all()
+    crops = [(item, stored) for item, stored in found if item.is_crop and item.bbox]
+    frames = [(item, stored) for item, stored in found if not item.is_crop]
+    boxes = _boxes(session, row.id, [stored.id for _, stored in frames or crops])
+    pictured = Pictured()
+    for item, stored in crops:
+        if pictured.crops < MAX_CROPS and _add(
+                store, stored, item.bbox, pictured, is_crop=True):
+            pictured.crops += 1
+    # Where no whole frame is kept for it, those of the crops show the surroundings.
+    for item, stored in frames or crops:
+        box = item.bbox or boxes.get(stored.id)
+        if box and pictured.frames < MAX_FRAMES and _add(
+                store, stored, box, pictured, is_crop=False):
+            pictured.frames += 1
+    return pictured
+
+
+def _boxes(session: Session, observation_id: int, image_ids: Sequence[int]) -> dict[int, Any]:
+    """Return where an observation stands in pictures, by their ids, as the scenes have it."""
+    scene, item = schema.SceneRow, schema.SceneObjectRow
+    return {image_id: bbox for image_id, bbox in session.execute(
+        select(scene.image_id, item.bbox).join(item, item.scene_id == scene.id)
+        .where(item.observation_id == observation_id, scene.image_id.in_(image_ids)))
+        if image_id is not None and bbox}
+
+
+def _add(store: MemoryStore, stored: schema.ImageRow, box: Sequence[float], pictured: Pictured,
+         *, is_crop: bool) -> bool:
+    try:
+        data = store.pictures.read(stored.sha256, stored.media_type)
+        made = _cut(data, box) if is_crop else _boxed(data, box)
+        pictured.data.append(scaled(made, 'image/jpeg', CROP_EDGE if is_crop else FRAME_EDGE))
+    except EmvError as error:
+        pictured.damaged += 1
+        log.warning('image %d does not show an observation: %s', stored.id, error)
+        return False
+    return True
+
+
+def _pixels(data: bytes) -> Any:
+    import cv2
+
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
+    if pixels is None:
+        raise ImageError(f'{len(data)} bytes do not decode')
+    return pixels
+
+
+def _cut(data: bytes, box: Sequence[float]) -> bytes:
+    """Return what a box (x1, y1, x2, y2, px) holds, with a margin."""
+    pixels = _pixels(data)
+    height, width = pixels.shape[:2]
+    x1, y1, x2, y2 = box
+    across, down = (x2 - x1) * MARGIN, (y2 - y1) * MARGIN
+    left, right = max(0, round(x1 - across)), min(width, round(x2 + across))
+    top, bottom = max(0, round(y1 - down)), min(height, round(y2 + down))
+    if right <= left or bottom <= top:
+        raise ImageError(f'the box {list(box)} lies outside the {width}×{height} pixels')
+    return _packed(pixels[top:bottom, left:right])
+
+
+def _boxed(data: bytes, box: Sequence[float]) -> bytes:
+    """Return the whole picture with a red box drawn."""
+    import cv2
+
+    pixels = _pixels(data)
+    thick = max(2, round(max(pixels.shape[:2]) / 240))
+    x1, y1, x2, y2 = (round(value) for value in box)
+    return _packed(cv2.rectangle(pixels, (x1, y1), (x2, y2), RED, thick))
+
+
+def _packed(pixels: Any) -> bytes:
+    import cv2
+
+    is_done, packed = cv2.imencode('.jpg', pixels, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    if not is_done:
+        raise ImageError(f'{pixels.shape} pixels make no JPEG')
+    return bytes(packed)
