@@ -20,6 +20,7 @@ from emv_ros.biography.description import (
     PROMPT_VERSION,
     REPLY_TOKENS,
     SCHEMA,
+    SURE,
     Description,
     Subject,
     ask,
@@ -199,15 +200,11 @@ class Looker:
 def _describe(row: schema.ObservationRow, made: Description, told: Told) -> None:
     """Write a description into a row; what it does not tell stays as the rule has it."""
     attributes = dict(row.attributes)
-    if made.is_person and is_name(made.name) or not made.is_person and not _is_same(
-            row.name, made.name):
+    if _is_renamed(row, made):
         attributes['detected'] = row.name
         row.name = made.name
     elif made.name.lower() != row.name.lower() and not made.is_person:
         attributes['described'] = made.name
-    if made.is_person and not row.is_person:
-        attributes['detected'] = row.name
-        row.name = made.name
     row.is_person = made.is_person
     if made.appearance:
         attributes['clothing' if made.is_person else 'appearance'] = made.appearance
@@ -219,6 +216,16 @@ def _describe(row: schema.ObservationRow, made: Description, told: Told) -> None
     extra = {name: value for name, value in row.extra.items() if name != 'told_by'}
     row.extra = extra | {'evidence': made.evidence, 'description_confidence': made.confidence}
     row.made_by = 'model'
+
+
+def _is_renamed(row: schema.ObservationRow, made: Description) -> bool:
+    """Whether the detector's name gives way, by which like things are found under one name.
+
+    It does to the name of a person, and to a sure description of something else.
+    """
+    if made.is_person:
+        return not row.is_person or is_name(made.name)
+    return row.is_person or (made.confidence >= SURE and not _is_same(row.name, made.name))
 
 
 def _is_same(detected: str, described: str) -> bool:
