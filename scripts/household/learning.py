@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import os
 from pathlib import Path
 import shutil
-from typing import Any
 
 import yaml
 
@@ -23,6 +22,7 @@ from household.training import CLASSES, make_scene
 SCALE = [0.5, 0.125, 1024]  # depth, width, most channels
 OPSET = 17
 IMAGE_SIZE = 320
+INPUT = [256, 320]  # height and width that a picture of the camera needs, px
 BATCH = 8
 
 
@@ -59,16 +59,13 @@ def write_labelled(folder: Path, part: str, name: str, jpeg: bytes,
     (folder / 'labels' / part / f'{name}.txt').write_text('\n'.join(lines) + '\n')
 
 
-def describe_data(folder: Path, parts: Iterable[str]) -> Path:
-    """Write what ultralytics wants to know of a data set, and return its path.
-
-    Each part but `train` is one to test on: ultralytics knows it as `val`.
-    """
-    for part in parts:
-        content = {'path': str(folder.resolve()), 'train': 'images/train', 'val': f'images/{part}',
-                   'names': dict(enumerate(CLASSES))}
-        (folder / f'{part}.yaml').write_text(yaml.safe_dump(content))
-    return folder
+def describe_data(folder: Path, part: str) -> Path:
+    """Write which pictures to train on and which part to test on, and return the file."""
+    content = {'path': str(folder.resolve()), 'train': 'images/train', 'val': f'images/{part}',
+               'names': dict(enumerate(CLASSES))}
+    path = folder / f'{part}.yaml'
+    path.write_text(yaml.safe_dump(content))
+    return path
 
 
 def train(folder: Path, data: Path, epochs: int, seed: int) -> Path:
@@ -83,10 +80,11 @@ def train(folder: Path, data: Path, epochs: int, seed: int) -> Path:
     path.write_text(yaml.safe_dump(architecture))
     shutil.rmtree(folder / 'runs', ignore_errors=True)
     YOLO(str(path), task='detect').train(
-        data=str(data / 'val.yaml'), imgsz=IMAGE_SIZE, epochs=epochs, batch=BATCH, seed=seed,
+        data=str(data), imgsz=IMAGE_SIZE, epochs=epochs, batch=BATCH, seed=seed,
         device='cpu', workers=0, cache='ram', project=str(folder / 'runs'), name='train',
-        val=False, plots=False, pretrained=False, amp=False, optimizer='AdamW', lr0=0.002, cos_lr=True, nbs=BATCH, mosaic=0.0, close_mosaic=0, scale=0.2,
-        fliplr=0.5, hsv_h=0.01, hsv_s=0.3, hsv_v=0.3, erasing=0.0, warmup_epochs=0.5)
+        val=False, plots=False, pretrained=False, amp=False, optimizer='AdamW', lr0=0.002,
+        nbs=BATCH, cos_lr=True, warmup_epochs=0.5, mosaic=0.0, close_mosaic=0, scale=0.2,
+        fliplr=0.5, hsv_h=0.01, hsv_s=0.3, hsv_v=0.3, erasing=0.0)
     return folder / 'runs' / 'train' / 'weights' / 'last.pt'
 
 
@@ -95,15 +93,17 @@ def export(checkpoint: Path, target: Path) -> None:
     from ultralytics import YOLO
 
     made = YOLO(str(checkpoint)).export(
-        format='onnx', imgsz=IMAGE_SIZE, opset=OPSET, simplify=True, dynamic=False, device='cpu')
+        format='onnx', imgsz=INPUT, opset=OPSET, simplify=True, dynamic=False, device='cpu')
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(made, target)
 
 
-def measure(model: Path, data: Path) -> Any:
-    """Return ultralytics' measures of a checkpoint or an ONNX file on a data set."""
+def precision_of(checkpoint: Path, data: Path) -> tuple[float, float, dict[str, float]]:
+    """Return mAP50, mAP50-95 and the mAP50-95 of each class that the tested pictures hold."""
     from ultralytics import YOLO
 
-    return YOLO(str(model), task='detect').val(
-        data=str(data), imgsz=IMAGE_SIZE, batch=1, device='cpu', workers=0, plots=False,
-        verbose=False, project=str(data.parent / 'val'), rect=False)
+    found = YOLO(str(checkpoint)).val(
+        data=str(data), imgsz=IMAGE_SIZE, batch=BATCH, device='cpu', workers=0, plots=False,
+        verbose=False, project=str(data.parent / 'val'), exist_ok=True)
+    each = {CLASSES[index]: float(found.box.maps[index]) for index in found.box.ap_class_index}
+    return float(found.box.map50), float(found.box.map), each

@@ -22,7 +22,8 @@ from household.world import DOCK, PLACES, World
 
 # How far a posture lifts the gripper in the view, px.
 LIFTS = {'home': 0, 'high': 18, 'middle': 8, 'low': -10, 'carry': 4, 'offer': 14, 'pour': 12}
-PERIODS_S = {'picture': 1.0, 'joints': 1.0, 'odometry': 2.0, 'skill': 0.5, 'goal': 4.0}
+# Pictures come a little slower than the default of ingest.keyframe_period_s, which keeps them all.
+PERIODS_S = {'picture': 1.05, 'joints': 1.0, 'odometry': 2.0, 'skill': 0.5, 'goal': 4.0}
 
 
 @dataclass
@@ -47,9 +48,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Sight:
-    """What there really is to see in a picture, as household.scenes tells it: objects, relations."""
+    """A picture, and what there really is to see in it: objects, relations (household.scenes)."""
 
     stamp_ns: int
+    jpeg: bytes
     objects: list[dict[str, Any]]
     relations: list[tuple[str, str, str]]
 
@@ -200,8 +202,9 @@ class Robot:
         # No day of this story is clouded: light comes and goes with the sun, highest at 11:30 UTC.
         hours = self.now_ns / SECOND_NS / 3600 % 24
         daylight = max(0.0, math.cos((hours - 11.5) / 24 * 2 * math.pi)) ** 0.5
-        self.recording.add_picture(self.now_ns, view.jpeg(daylight, self._random.getrandbits(32)))
+        jpeg = view.jpeg(daylight, self._random.getrandbits(32))
+        self.recording.add_picture(self.now_ns, jpeg)
         pose, _ = self._base.at(self.now_ns)
         objects = objects_of(self.world, self.room, view.boxes, pose)
         relations = relations_of(self.world, self.room, {item['instance'] for item in objects})
-        self.sights.append(Sight(self.now_ns, objects, relations))
+        self.sights.append(Sight(self.now_ns, jpeg, objects, relations))
