@@ -33,6 +33,7 @@ VERBS = {
     'merge': ('merge', 'tell that several entities are the same thing'),
     'split': ('split', 'tell that some observations of an entity are of another thing'),
     'rename': ('rename', 'tell what a thing or person is called'),
+    'perceive': ('perceive', 'find things in stored pictures: scenes and observations'),
     'consolidate': ('consolidating', 'bring the history tree up to date'),
     'stats': ('stats', 'say what the memory holds'),
     'eval': ('evaluating', 'measure the memory on sets of questions'),

@@ -9,7 +9,7 @@ from launch_ros.actions import Node
 from launch import LaunchDescription
 
 NODES = ('camera_ingest', 'joint_state_ingest', 'speech_ingest', 'skill_ingest', 'pose_ingest',
-         'scene_ingest', 'consolidation', 'query', 'speech_bridge')
+         'scene_ingest', 'perception', 'consolidation', 'query', 'speech_bridge')
 
 
 def generate_launch_description():

@@ -14,6 +14,7 @@ from emv_ros.nodes.camera_ingest import CameraIngest
 from emv_ros.nodes.consolidation import ConsolidationNode
 from emv_ros.nodes.intake import Intake
 from emv_ros.nodes.joint_state_ingest import JointStateIngest
+from emv_ros.nodes.perception import PerceptionNode
 from emv_ros.nodes.pose_ingest import PoseIngest
 from emv_ros.nodes.query import QueryNode
 from emv_ros.nodes.running import Group, run_groups
@@ -33,6 +34,7 @@ def groups() -> list[Group]:
     return [
         (SingleThreadedExecutor, [kind(intake=intake) for kind in INGEST]),
         (lambda: MultiThreadedExecutor(threads), [query, consolidation]),
+        (SingleThreadedExecutor, [PerceptionNode()]),
         (SingleThreadedExecutor, [SpeechBridge()])]
 
 

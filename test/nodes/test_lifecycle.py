@@ -30,7 +30,7 @@ from emv_ros.timeline import SECOND_NS
 LIMIT_S = 30.0
 pytestmark = pytest.mark.ros
 ALONE = ('camera_ingest', 'joint_state_ingest', 'speech_ingest', 'skill_ingest', 'pose_ingest',
-         'scene_ingest', 'consolidation', 'query', 'speech_bridge')
+         'scene_ingest', 'perception', 'consolidation', 'query', 'speech_bridge')
 
 
 def opened(folder):

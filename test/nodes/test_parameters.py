@@ -41,13 +41,14 @@ def test_the_file_lists_every_parameter_of_each_node_and_no_other():
 
     from emv_ros.nodes.consolidation import ConsolidationNode
     from emv_ros.nodes.memory import INGEST
+    from emv_ros.nodes.perception import PerceptionNode
     from emv_ros.nodes.query import QueryNode
     from emv_ros.nodes.speech_bridge import SpeechBridge
 
     settings, context = dict(walk()), Context()
     rclpy.init(context=context)
     found = {}
-    for kind in (*INGEST, QueryNode, ConsolidationNode, SpeechBridge):
+    for kind in (*INGEST, PerceptionNode, QueryNode, ConsolidationNode, SpeechBridge):
         node = kind(context=context)
         found[node.get_name()] = {
             name: value.value for name, value in node.get_parameters_by_prefix('').items()

@@ -1,0 +1,188 @@
+"""One clip, picture by picture: what is in each, which box is whose, how things stand.
+
+What fails in one picture costs that picture alone: it is counted, and its problem told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+import math
+import time
+
+import numpy as np
+
+from emv_ros.errors import EmvError, PerceptionError
+from emv_ros.memory.store import MemoryStore
+from emv_ros.perception.clips import Picture
+from emv_ros.perception.crops import Album
+from emv_ros.perception.depth import DepthReader
+from emv_ros.perception.detections import Detection, Detector, Pixels
+from emv_ros.perception.relations import Relations, Thing
+from emv_ros.perception.stored_boxes import StoredBoxes
+from emv_ros.perception.tracking import Tracker
+from emv_ros.records import SceneRelation
+
+MOST_PROBLEMS = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted while clips were looked at; `seconds` are by stage."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def tell(self, kind: str, problem: str) -> None:
+        """Count what went wrong, and keep its words where they are new and not too many."""
+        self.counts[kind] += 1
+        if problem not in self.problems and len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time that a stage takes."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = (
+                self.seconds.get(stage, 0.0) + time.perf_counter() - began)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What was found in one picture: of each detection the track or instance that it belongs to."""
+
+    picture: Picture
+    detections: Sequence[Detection]
+    tracks: Sequence[Hashable]
+    relations: Sequence[SceneRelation]
+    stored: StoredBoxes | None = None
+
+
+class ClipLook:
+    """Looks at the pictures of one clip in order of time."""
+
+    def __init__(self, store: MemoryStore, detector: Detector | None,
+                 stored: Mapping[int, StoredBoxes], depth: DepthReader, tally: Tally) -> None:
+        self.album = Album()
+        self.glances: list[Glance] = []
+        self.stamps: list[int] = []
+        self._store = store
+        self._detector = detector
+        self._stored = stored
+        self._depth = depth
+        self._tally = tally
+        self._tracker = Tracker()
+        self._relations = Relations()
+
+    def at(self, picture: Picture) -> None:
+        """Look at a picture; what is wrong with it is told in the tally."""
+        stored = self._stored.get(picture.stamp_ns)
+        if stored is None and self._detector is None:
+            self._tally.counts['passed_over'] += 1
+            return
+        pixels = self._pixels(picture)
+        if pixels is None:
+            return
+        found = stored.detections if stored is not None else self._detect(picture, pixels)
+        if found is None:
+            return
+        self._tally.counts['pictures'] += 1
+        size = pixels.shape[1], pixels.shape[0]
+        detections = [sane for item in found if (sane := within(item, size)) is not None]
+        if stored is not None and len(detections) != len(found):
+            stored = _without_bad(stored, size)
+        with self._tally.timed('track'):
+            tracks = self._track(picture, pixels, detections)
+        with self._tally.timed('crop'):
+            for track, item in zip(tracks, detections, strict=True):
+                self.album.consider(track, picture.id, picture.stamp_ns, item.bbox, pixels)
+        with self._tally.timed('relate'):
+            relations = self._relate(picture, size, detections, tracks)
+        self.glances.append(Glance(picture, detections, tracks, relations, stored))
+        self.stamps.append(picture.stamp_ns)
+
+    def _pixels(self, picture: Picture) -> Pixels | None:
+        with self._tally.timed('read'):
+            try:
+                return decoded(self._store.pictures.read(picture.sha256, picture.media_type))
+            except EmvError as error:
+                self._tally.tell('damaged', f'picture i{picture.id}: {error}')
+                return None
+
+    def _detect(self, picture: Picture, pixels: Pixels) -> Sequence[Detection] | None:
+        assert self._detector is not None
+        with self._tally.timed('detect'):
+            try:
+                return self._detector.detect(pixels)
+            except Exception as error:  # of a network, whatever it is: it costs this picture
+                said = str(error) if isinstance(error, EmvError) else (
+                    f'{type(error).__name__}: {error}')
+                self._tally.tell('failed', f'the detector {self._detector.name} failed: {said}')
+                return None
+
+    def _track(self, picture: Picture, pixels: Pixels,
+               detections: Sequence[Detection]) -> list[Hashable]:
+        """Return of each detection its instance or, where it has none, its track."""
+        free = [item for item in detections if not item.instance]
+        try:
+            numbers = iter(self._tracker.update(pixels, free, stamp_ns=picture.stamp_ns))
+        except Exception as error:  # a bug there must not stop what is seen here
+            self._tally.tell('untracked', f'picture i{picture.id} could not be tracked: '
+                             f'{type(error).__name__}: {error}')
+            numbers = iter(range(-1, -len(free) - 1, -1))
+            return [('instance', item.instance) if item.instance
+                    else ('alone', picture.id, next(numbers)) for item in detections]
+        return [('instance', item.instance) if item.instance else next(numbers)
+                for item in detections]
+
+    def _relate(self, picture: Picture, size: tuple[int, int], detections: Sequence[Detection],
+                tracks: Sequence[Hashable]) -> list[SceneRelation]:
+        depth = self._depth.at(picture.stamp_ns, size) if len(detections) > 1 else None
+        things = [Thing(key=track, name=item.name, bbox=item.bbox, is_person=item.is_person,
+                        depth_m=depth.distance(item.bbox, size) if depth else None)
+                  for track, item in zip(tracks, detections, strict=True)]
+        names = [item.instance or item.name for item in detections]
+        return [SceneRelation(subject=names[first], predicate=predicate, object=names[second])
+                for first, predicate, second in self._relations.update(
+                    picture.stamp_ns, size, things)]
+
+
+def decoded(data: bytes) -> Pixels:
+    """Return a stored picture as BGR, whatever it is of. Raises PerceptionError."""
+    import cv2
+
+    try:
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    except cv2.error as error:
+        raise PerceptionError(f'its {len(data)} bytes do not decode: {error}') from error
+    if pixels is None:
+        raise PerceptionError(f'its {len(data)} bytes do not decode')
+    return np.asarray(pixels, np.uint8)
+
+
+def within(detection: Detection, size: tuple[int, int]) -> Detection | None:
+    """Return a detection with its box cut to a picture of `size`; None where nothing is left."""
+    width, height = size
+    if not detection.name or not all(map(math.isfinite, detection.bbox)):
+        return None
+    x1, y1, x2, y2 = detection.bbox
+    box = (max(0.0, x1), max(0.0, y1), min(float(width), x2), min(float(height), y2))
+    if box[2] - box[0] < 1 or box[3] - box[1] < 1:
+        return None
+    rounded = tuple(round(float(edge), 1) for edge in box)
+    return replace(detection, bbox=(rounded[0], rounded[1], rounded[2], rounded[3]))
+
+
+def _without_bad(stored: StoredBoxes, size: tuple[int, int]) -> StoredBoxes:
+    kept = [(ref_id, item) for ref_id, item in zip(
+        stored.objects, stored.detections, strict=True) if within(item, size) is not None]
+    return StoredBoxes(stored.scene_id, tuple(ref_id for ref_id, _ in kept),
+                       tuple(item for _, item in kept))
+
+

@@ -1,0 +1,74 @@
+"""Boxes that the robot's own detector gave: the stored scenes of a camera at its pictures' stamps.
+
+They are used as they come, with the identities that they vouch for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.memory.rows import object_of
+from emv_ros.perception.clips import Clip
+from emv_ros.perception.detections import Detection
+
+# In `extra` of a scene that perception made: the detector that saw it.
+DETECTOR = 'detector'
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBoxes:
+    """The objects with boxes of a stored scene, and the ids of their rows."""
+
+    scene_id: int
+    objects: tuple[int, ...]
+    detections: tuple[Detection, ...]
+
+
+def stored_boxes(session: Session, robot_id: int, camera: str,
+                 clip: Clip) -> dict[int, StoredBoxes]:
+    """Return the boxes that the robot gave within a clip, by stamp."""
+    scene, part = schema.SceneRow, schema.SceneObjectRow
+    rows: dict[int, list[schema.SceneObjectRow]] = {}
+    stamps: dict[int, int] = {}
+    for item, stamp_ns, extra in session.execute(
+            select(part, scene.stamp_ns, scene.extra).join(scene, scene.id == part.scene_id).where(
+                scene.robot_id == robot_id, scene.stamp_ns >= clip.start_ns,
+                scene.stamp_ns < clip.end_ns, scene.session_id == clip.session_id,
+                scene.camera == camera).order_by(part.id)):
+        if item.bbox and DETECTOR not in extra:
+            rows.setdefault(item.scene_id, []).append(item)
+            stamps[item.scene_id] = stamp_ns
+    found: dict[int, StoredBoxes] = {}
+    for scene_id, objects in rows.items():
+        found.setdefault(stamps[scene_id], StoredBoxes(
+            scene_id, tuple(item.id for item in objects),
+            tuple(_detection(item) for item in objects)))
+    return found
+
+
+def _detection(row: schema.SceneObjectRow) -> Detection:
+    item = object_of(row)
+    assert item.bbox is not None
+    return Detection(name=item.name, bbox=item.bbox, confidence=item.confidence,
+                     instance=item.instance, state=item.state)
+
+
+def cameras_with_boxes(session: Session, robot_id: int, after: int) -> tuple[set[str], int]:
+    """Return the cameras of which scenes with an id above `after` have the robot's own boxes.
+
+    And the highest id of a scene, up to which that is known.
+    """
+    scene, part = schema.SceneRow, schema.SceneObjectRow
+    highest, cameras = after, set()
+    for scene_id, camera, extra in session.execute(
+            select(scene.id, scene.camera, scene.extra).where(
+                scene.id > after, scene.robot_id == robot_id).order_by(scene.id)):
+        highest = max(highest, scene_id)
+        if camera and camera not in cameras and DETECTOR not in extra and any(
+                session.scalars(select(part.bbox).where(part.scene_id == scene_id))):
+            cameras.add(camera)
+    return cameras, highest
