@@ -201,7 +201,9 @@ def _describe(row: schema.ObservationRow, made: Description, told: Told) -> None
     """Write a description into a row; what it does not tell stays as the rule has it."""
     attributes = dict(row.attributes)
     if _is_renamed(row, made):
-        attributes['detected'] = row.name
+        attributes['detected'] = row.extra.get('called', {}).get('was', row.name)
+        attributes.pop('named_by', None)
+        row.extra = {name: value for name, value in row.extra.items() if name != 'called'}
         row.name = made.name
     elif made.name.lower() != row.name.lower() and not made.is_person:
         attributes['described'] = made.name
