@@ -7,7 +7,8 @@ field's comment calls unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 import json
 import math
 from typing import Any
@@ -18,6 +19,7 @@ from sensor_msgs.msg import CompressedImage
 
 from emv_ros.agent.answers import Answer, EvidenceItem, Progress, QueryStatus, Question
 from emv_ros.agent.console.rows import shown_id
+from emv_ros.biography.line import line_of
 from emv_ros.errors import EmvError, RecordError
 from emv_ros.ingest.stamps import exact_stamp
 from emv_ros.memory.lives import Life
@@ -212,19 +214,27 @@ def observation_to_ros(item: Observation, image_ids: Iterable[int] = ()) -> Obse
         start=time_to_ros(item.stamp_ns), end=time_to_ros(item.end_ns), name=item.name,
         summary=item.text, event=item.event, location=item.location,
         attributes=parameters_to_ros(item.attributes), is_person=item.is_person,
-        image_ids=[shown_id('image', key) for key in image_ids], confidence=math.nan)
+        image_ids=[shown_id('image', key) for key in image_ids],
+        confidence=_number(item.confidence))
 
 
-def life_to_ros(life: Life, shown: int) -> EntityBiography:
-    """Return what was observed of one thing, in order of time; `shown` observations in full."""
+def life_to_ros(life: Life, shown: int, zone: tzinfo | None = None,
+                image_ids: Mapping[int, Sequence[int]] | None = None) -> EntityBiography:
+    """Return what was observed of one thing, in order of time; `shown` observations in full.
+
+    With a zone also in words. `image_ids` are those of the pictures of observations.
+    """
+    pictures = image_ids or {}
     observations = life.observations
     return EntityBiography(
         id=life.id, robots=sorted({item.robot for item in observations}), name=life.name,
-        aliases=sorted({item.name for item in observations} - {life.name}),
+        aliases=sorted({*life.aliases, *(item.name for item in observations)} - {life.name}),
+        summary='' if zone is None else line_of(life, zone),
         is_person=life.is_person, first_seen=time_to_ros(observations[0].stamp_ns),
         last_seen=time_to_ros(max(item.end_ns for item in observations)),
         observation_count=len(observations),
-        observations=[observation_to_ros(item) for item in observations[:shown]],
+        observations=[observation_to_ros(item, pictures.get(item.id or 0, ()))
+                      for item in observations[:shown]],
         also_seen=[time_to_ros(item.stamp_ns) for item in observations[shown:]],
         different_from=[shown_id('entity', key) for key in life.different],
         unresolved_with=[shown_id('entity', key) for key in life.unresolved], score=math.nan)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -16,6 +17,8 @@ from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import parse_id, shown_id
 from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
 from emv_ros.memory import queries
+from emv_ros.memory.cutting import Shown, shown_in
+from emv_ros.memory.details import details
 from emv_ros.memory.lives import Life, lives
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.scaling import scaled
@@ -30,6 +33,8 @@ from emv_ros.timeline import Interval, parse_zone
 DEFAULT_LIMIT = 100
 DEFAULT_PICTURES = 3
 DEFAULT_OBSERVATIONS = 20
+# Observations of an entity whose pictures are asked for at a time.
+MANY = 50
 NOT_YET = ('what is not associated with an entity yet is told apart by what its source calls it: '
            'an instance, or a name')
 
@@ -149,7 +154,13 @@ class Lookups:
             ids=[text for text in request.entity_ids if text], name=request.name,
             limit=request.limit or DEFAULT_LIMIT, offset=request.offset)
         shown = request.max_observations or DEFAULT_OBSERVATIONS
-        response.entities = [conversions.life_to_ros(life, shown) for life in found]
+        pictures = shown_in(self._store, [item.id for life in found
+                                          for item in life.observations[:shown] if item.id])
+        image_ids = {key: list(dict.fromkeys(item.image.id for item in items if item.image.id))
+                     for key, items in pictures.items()}
+        zone = parse_zone(self._store.zone_of(tuple(request.robots)))
+        response.entities = [
+            conversions.life_to_ros(life, shown, zone, image_ids) for life in found]
         _done(response, response.total, 'no observation fits')
         if any(life.entity_id is None for life in found):
             response.message = NOT_YET
@@ -160,12 +171,15 @@ class Lookups:
         if not any(request.evidence_ids):
             raise RecordError('no id is given')
         reader = PictureReader(self._store, None, 0)
+        most = request.limit or DEFAULT_PICTURES
         for text in filter(None, request.evidence_ids):
-            for image in self._pictures(reader, text)[:request.limit or DEFAULT_PICTURES]:
-                data = self._store.pictures.read(image.sha256, image.media_type)
-                if request.max_edge:
+            for shown in self._pictures(reader, text, most)[:most]:
+                data, image = shown.read(self._store, request.max_edge), shown.image
+                if request.max_edge and shown.bbox is None:
                     data = scaled(data, image.media_type, request.max_edge)
-                response.images.append(conversions.picture_to_ros(image, data))
+                response.images.append(conversions.picture_to_ros(
+                    image if shown.bbox is None else replace(image, media_type='image/jpeg'),
+                    data))
                 response.image_ids.append(shown_id('image', image.id))
                 response.evidence_ids.append(text)
         _done(response, len(response.images), 'no picture was stored with or near these records')
@@ -198,16 +212,32 @@ class Lookups:
         return conversions.node_to_ros(
             node, [child.id or 0 for child in self._children(node)], score)
 
-    def _pictures(self, reader: PictureReader, text: str) -> list[ImageRecord]:
+    def _pictures(self, reader: PictureReader, text: str, most: int) -> list[Shown]:
         kind, ref_id = _id(text)
+        if kind == 'entity':
+            return self._of_entity(ref_id, most)
         record = self._store.get(kind, ref_id)
         if isinstance(record, ImageRecord):
-            return [record]
+            return [Shown(record)]
         if kind == 'scene' and record.image_id is not None:
-            return [self._store.get('image', record.image_id)]
+            return [Shown(self._store.get('image', record.image_id))]
+        if kind == 'observation' and (known := shown_in(self._store, [ref_id])):
+            return known[ref_id]
         start_ns = record.start_ns if isinstance(record, Node) else record.stamp_ns
         end_ns = getattr(record, 'end_ns', None) or start_ns
-        return reader.pictures_of(Interval(start_ns, max(start_ns, end_ns)), record.robot, Window())
+        span = Interval(start_ns, max(start_ns, end_ns))
+        return [Shown(image) for image in reader.pictures_of(span, record.robot, Window())]
+
+    def _of_entity(self, entity_id: int, most: int) -> list[Shown]:
+        """Return the best picture of each of the latest observations of an entity."""
+        seen = [key for _, key in details(self._store, 'entity', entity_id).members][::-1]
+        found: list[Shown] = []
+        for start in range(0, len(seen), MANY):
+            known = shown_in(self._store, seen[start:start + MANY])
+            found += [known[key][0] for key in seen[start:start + MANY] if key in known]
+            if len(found) >= most:
+                break
+        return found
 
 
 def _id(text: str, kind: str = '') -> tuple[str, int]:

@@ -55,6 +55,7 @@ class QueryNode(MemoryNode):
         """Open the memory, and begin to load the models."""
         from emv_ros.agent.agent import Agent
         from emv_ros.agent.models.client import ModelClient
+        from emv_ros.nodes.corrections import Corrections
         from emv_ros.nodes.lookups import Lookups
         from emv_ros.retrieval.search import Searcher
 
@@ -64,6 +65,7 @@ class QueryNode(MemoryNode):
         self._questions = Questions(Agent(self._store, self.settings, self._model, searcher))
         self._survey = Survey(self._store)
         self._lookups = Lookups(self._store, searcher, self._now_ns)
+        self._corrections = Corrections(self._store, self._now_ns)
         if self.preload:
             vectors = threading.Thread(target=searcher.load, name='emv_vectors')
             vectors.start()
@@ -79,7 +81,8 @@ class QueryNode(MemoryNode):
             (srv.GetEvents, 'get_events', lookups.events, self._looking),
             (srv.GetEpisodes, 'get_episodes', lookups.episodes, self._looking),
             (srv.GetBiography, 'get_biography', lookups.biography, self._looking),
-            (srv.GetEvidenceImage, 'get_evidence_image', lookups.images, self._looking))]
+            (srv.GetEvidenceImage, 'get_evidence_image', lookups.images, self._looking),
+            (srv.CorrectEntity, 'correct_entity', self.correct, self._looking))]
         self._action = QuestionAction(
             self, QUESTION, self._questions, self._question, self._asking)
         self._refusals = Refusals(self, self._looking)
@@ -112,6 +115,11 @@ class QueryNode(MemoryNode):
             return conversions.answer_to_ros(self._questions.ask(key, question), response)
         finally:
             self._questions.forget(key)
+
+    @guarded_service
+    def correct(self, request: Any, response: Any) -> Any:
+        """Merge, split or rename entities, as a person says."""
+        return self._corrections.correct(request, response)
 
     def _question(self, request: Any) -> Question:
         return conversions.question_from_ros(request, self._now_ns())

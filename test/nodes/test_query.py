@@ -84,8 +84,6 @@ def test_look_ups(served, robot):
 
 
 def test_what_a_later_version_brings_is_refused_in_words(served, robot):
-    answer = robot.call(srv.CorrectEntity, 'correct_entity')
-    assert answer.status == answer.STATUS_UNSUPPORTED and answer.message
     client = robot.action_client(action.ForgetMemory, 'forget_memory')
     reply = result_of(sent(client, action.ForgetMemory.Goal(ids=['u1'])))
     assert reply.result.status == reply.result.STATUS_UNSUPPORTED and reply.result.message
