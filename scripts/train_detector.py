@@ -20,7 +20,7 @@ from household import learning
 from household.judging import judge
 from household.report import Figures, report
 from household.shapes import Box
-from household.training import SMALLEST, make_scene
+from household.training import make_scene, seen_in
 from make_demo_recording import CHECKOUT, simulate
 
 HELD_OUT = range(1_000_000, 1_000_300)  # seeds of scenes that are not trained on
@@ -29,10 +29,7 @@ Frame = tuple[bytes, list[tuple[str, Box]]]
 
 def recorded() -> list[Frame]:
     """Return the pictures of the recording with what is in them."""
-    return [(sight.jpeg, [
-        (item['name'], item['bbox']) for item in sight.objects
-        if min(item['bbox'][2] - item['bbox'][0], item['bbox'][3] - item['bbox'][1]) >= SMALLEST])
-        for sight in simulate().sights]
+    return [(sight.jpeg, seen_in(sight.objects)) for sight in simulate().sights]
 
 
 def held_out() -> list[Frame]:

@@ -6,8 +6,10 @@ drawings. What the story tells is not among them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 import random
+from typing import Any
 
 from household.camera import HEIGHT, WIDTH, look
 from household.rooms import CANVAS
@@ -49,11 +51,15 @@ def make_scene(seed: int) -> Scene:
         _add(world, chance, 'robot')
     pan = chance.randint(0, CANVAS[0] - WIDTH), chance.randint(0, CANVAS[1] - HEIGHT)
     view = look(world, room, pan, chance.randint(-10, 18))
-    seen = [(item['name'], item['bbox'])
-            for item in objects_of(world, room, view.boxes, (0.0, 0.0, 0.0))]
-    return Scene(view.jpeg(chance.random(), chance.getrandbits(32)),
-                 [(name, box) for name, box in seen
-                  if min(box[2] - box[0], box[3] - box[1]) >= SMALLEST])
+    jpeg = view.jpeg(chance.random(), chance.getrandbits(32))
+    return Scene(jpeg, seen_in(objects_of(world, room, view.boxes, (0.0, 0.0, 0.0))))
+
+
+def seen_in(objects: Iterable[Mapping[str, Any]]) -> list[tuple[str, Box]]:
+    """Return name and box of the objects of which enough is in the picture to ask for them."""
+    boxes = [(item['name'], item['bbox']) for item in objects]
+    return [(name, box) for name, box in boxes
+            if min(box[2] - box[0], box[3] - box[1]) >= SMALLEST]
 
 
 def _place_things(world: World, room: str, chance: random.Random) -> None:
