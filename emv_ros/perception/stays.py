@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+import json
 import math
 from typing import Any
 
@@ -23,16 +24,19 @@ ON_THE_WAY_NS = 30 * SECOND_NS
 MAX_STATES = 12
 
 Relation = tuple[str, str]  # a predicate and what it leads to, by its instance if it has one
-Position = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
-    """Where a thing was seen: `words` tell its relation; metres in a frame that stands still."""
+    """Where a thing was seen: `words` tell its relation.
+
+    `position` is x, y, z in metres as JSON, in a frame that stands still: most are never needed,
+    and are not decoded.
+    """
 
     relation: Relation | None = None
     words: str = ''
-    position: Position | None = None
+    position: str | None = None
     frame: str = ''
     is_moving: bool = False
 
@@ -80,7 +84,8 @@ class Stay:
             return mine.relation == place.relation
         if (mine.position is not None and place.position is not None
                 and mine.frame == place.frame):
-            return math.dist(mine.position, place.position) <= NEAR_M
+            return mine.position == place.position or (
+                math.dist(json.loads(mine.position), json.loads(place.position)) <= NEAR_M)
         # A place that is told only later is another one, unless it is told soon.
         return mine.relation is not None or place.relation is None or (
             self.last_ns - self.first_ns < SETTLED_NS)
@@ -183,6 +188,5 @@ def _packed_stay(stay: Stay) -> list[Any]:
 def _unpacked_stay(value: list[Any]) -> Stay:
     first_ns, last_ns, settled_ns, row_id, states, relation, words, position, frame, moves = value
     place = Place(None if relation is None else (relation[0], relation[1]), words,
-                  None if position is None else (position[0], position[1], position[2]), frame,
-                  moves)
+                  position, frame, moves)
     return Stay(first_ns, last_ns, place, settled_ns, list(states), row_id)

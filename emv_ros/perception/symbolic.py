@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-import json
+from functools import lru_cache
 import threading
 from typing import Any
 
@@ -32,7 +32,7 @@ from emv_ros.memory.adding import add_records, renew_documents
 from emv_ros.memory.among import among
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.detections import PERSON
-from emv_ros.perception.stays import Follower, Place, Position, Stay, packed, unpacked
+from emv_ros.perception.stays import Follower, Place, Stay, packed, unpacked
 from emv_ros.records import Observation
 from emv_ros.settings import Settings
 from emv_ros.timeline import SECOND_NS
@@ -61,7 +61,7 @@ class SymbolicReport:
     canceled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Sighting:
     stamp_ns: int
     key: Key
@@ -210,14 +210,13 @@ class _Observer:
             return lot
         relations = _relations(session, [key for key in ids if key in objects])
         looked_at = self._looked_at(session, ids)
-        places: dict[tuple[Any, ...], Place] = {}
         for scene in sorted(scenes.values(), key=lambda item: (item.stamp_ns, item.id)):
-            self._see(scene, objects.get(scene.id, ()), relations.get(scene.id, {}), places,
+            self._see(scene, objects.get(scene.id, ()), relations.get(scene.id, {}),
                       scene.camera in looked_at, lot)
         return lot
 
     def _see(self, scene: Any, objects: Sequence[Any], relations: dict[str, list[tuple[str, str]]],
-             places: dict[tuple[Any, ...], Place], is_looked_at: bool, lot: _Lot) -> None:
+             is_looked_at: bool, lot: _Lot) -> None:
         """Add what one scene shows to the lot."""
         named = {item.instance: item.name for item in objects if item.instance}
         counts: dict[str, int] = {}
@@ -233,16 +232,16 @@ class _Observer:
             if told is None and counts[item.name] == 1:
                 told = relations.get(item.name)
             relation = _relation_of(told or ())
-            key = relation, relation and named.get(relation[1]), item.place, item.frame
-            place = places.get(key)
-            if place is None:
-                place = places[key] = _place(relation, named, item.place, item.frame)
+            target = '' if relation is None else named.get(relation[1], relation[1])
+            at = item.place if item.place and item.place != 'null' and _still(item.frame) else None
+            place = Place(relation, f'{relation[0]} {target}' if relation else '', at,
+                          item.frame if at else '')
             lot.sightings.append(_Sighting(
                 scene.stamp_ns, (scene.session_id, item.instance), item.name, place, item.state))
 
     def _objects(self, session: Session, ids: Sequence[int]) -> dict[int, list[Any]]:
         row = schema.SceneObjectRow
-        # As text: most positions are the same again, and need not be decoded again.
+        # As text: most positions are not needed, and need not be decoded.
         query = select(row.scene_id, row.name, row.instance, cast(row.position, String).label(
             'place'), row.frame, row.state, row.observation_id,
             and_(row.bbox.is_not(None), cast(row.bbox, String) != 'null').label('has_box')).where(
@@ -390,11 +389,7 @@ def _relation_of(told: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     return min(told, key=lambda item: (PLACES.index(item[0]), item[1]))
 
 
-def _place(relation: tuple[str, str] | None, named: Mapping[str, str], place: str | None,
-           frame: str) -> Place:
-    words = '' if relation is None else f'{relation[0]} {named.get(relation[1], relation[1])}'
-    position: Position | None = None
-    if place and place != 'null' and not any(word in frame.lower() for word in MOVING_FRAMES):
-        x, y, z = json.loads(place)
-        position = (float(x), float(y), float(z))
-    return Place(relation, words, position, frame if position else '')
+@lru_cache(maxsize=256)
+def _still(frame: str) -> bool:
+    """Whether a frame stands still, as far as its name tells."""
+    return not any(word in frame.lower() for word in MOVING_FRAMES)
