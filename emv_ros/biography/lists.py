@@ -15,7 +15,7 @@ Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 # Vectors up to which there is one list.
-MAX_FLAT = 4096
+MAX_FLAT = 1024
 # Lists that are looked through.
 PROBES = 16
 # Vectors that a centroid is learned from, at most, and how often it is moved.

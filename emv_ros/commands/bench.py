@@ -8,6 +8,8 @@ from emv_ros.commands.parsing import add_verbs
 
 # name: its module in emv_ros.commands, and what it measures.
 BENCHES = {
+    'biography': ('bench_biography', 'what it costs to tell whose an observation is as a life '
+                  'grows, beside comparing it with all'),
     'consolidate': ('bench_consolidate',
                     'what a day of consolidation costs while a life grows to 100 days'),
     'search': ('bench_search', 'how long a search takes in a life of months, beside other walks'),
