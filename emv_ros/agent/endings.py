@@ -95,8 +95,12 @@ class Endings:
         statuses = {key: str(record.status) for key, record in shown.records.items()
                     if isinstance(record, SkillEvent)}
         return Grounds(
-            self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self.words.text_of,
+            self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self._text_of,
             self.words, statuses, self.words.is_own, self.words.is_echo)
+
+    def _text_of(self, item: EvidenceItem) -> str:
+        """Return the words behind a piece of evidence, and those of the question it stands for."""
+        return f'{self.words.text_of(item)} {self.library.shown.explained.get(item.id, "")}'
 
 
 def _is_near(hits: Sequence[Hit]) -> bool:

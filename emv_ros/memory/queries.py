@@ -151,6 +151,24 @@ def as_of(event: SkillEvent, before_ns: int | None) -> SkillEvent:
         last_report_ns=max((stamp_ns for _, stamp_ns in known), default=event.stamp_ns))
 
 
+def seen_as_of(seen: Observation, before_ns: int | None) -> Observation:
+    """Return the observation as it stood just before `before_ns`.
+
+    What a description took from the end of it, or from words after it, is unknown before that; so
+    is a name by clothing that only a later observation tells.
+    """
+    if before_ns is None:
+        return seen
+    called = seen.extra.get('called')
+    if called and called['known_ns'] >= before_ns:
+        seen = replace(seen, name=called['was'], attributes={
+            key: value for key, value in seen.attributes.items() if key != 'named_by'})
+    is_described = seen.made_by in ('rule', 'model')
+    if is_described and max(seen.end_ns, seen.extra.get('told_ns', 0)) > before_ns:
+        seen = replace(seen, event='', text='', location='')
+    return replace(seen, end_ns=min(seen.end_ns, before_ns))
+
+
 def utterances(store: MemoryStore, window: Window = ALL, *, text: str = '', speaker: str = '',
                page: Page = EVERY) -> list[Utterance]:
     """Return what was said, by a speaker and with all words of `text`.
@@ -183,7 +201,8 @@ def annotations(store: MemoryStore, window: Window = ALL, *, kind: str = '', tex
 
 
 def observations(store: MemoryStore, window: Window = ALL, *, name: str = '', text: str = '',
-                 entity_id: int | None = None, page: Page = EVERY) -> list[Observation]:
+                 entity_id: int | None = None, instance: str = '',
+                 page: Page = EVERY) -> list[Observation]:
     """Return observations of things whose name, or that of their entity, holds `name`.
 
     `entity_id` is that of an entity, or of one that was merged into it.
@@ -199,15 +218,21 @@ def observations(store: MemoryStore, window: Window = ALL, *, name: str = '', te
             query = query.where(row.id.in_(_documents_with(text, 'observation')))
         if entity_id is not None:
             query = query.where(row.entity_id == (stands_for(session, entity_id) or 0))
+        if instance:
+            query = query.where(row.instance == instance)
         return _records(store, session, 'observation', _ordered(query, row, page))
 
 
 def sightings(store: MemoryStore, window: Window = ALL, *, name: str = '', instance: str = '',
               page: Page = EVERY) -> list[Sighting]:
-    """Return each time that a scene held an object of the name (or a name that holds it)."""
+    """Return each time that a scene held an object of the name (or a name that holds it).
+
+    Without those of which an observation tells: that says the same once.
+    """
     row = schema.SceneObjectRow
     with store.reading() as session:
-        query = within(store, session, select(row), row, window)
+        query = within(store, session, select(row), row, window).where(
+            row.observation_id.is_(None))
         if name:
             query = query.where(row.name.in_(names_like(session, row.name, name)))
         if instance:

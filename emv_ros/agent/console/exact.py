@@ -11,15 +11,16 @@ from dataclasses import replace
 import re
 from typing import Any
 
-from emv_ros.agent.asked import is_mentioned, things_in
 from emv_ros.agent.console.arguments import number, statuses, text_of
-from emv_ros.agent.console.rows import parse_id, span_of
+from emv_ros.agent.console.like_things import LikeThings, of_entity
+from emv_ros.agent.console.rows import identity_of, parse_id, span_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
 from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
+from emv_ros.memory.lives import namesakes
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.search import Searcher
@@ -27,13 +28,11 @@ from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
 MAX_ROWS = 1000
 BESIDE = 500
-DESCRIBING = 8
-# A record this near to a description is about it, also in other words.
-ABOUT = 0.55
 # Where a name ends and a description begins: 'mug that I drank from'.
 _DESCRIPTION = re.compile(
     r',| (?:that|which|who|where|from|of|with|I|we|you|he|she|they|used|for)\b')
 MAX_BESIDE = 20
+APART = 'a different one, seen apart'
 
 Rows = list[dict[str, Any]]
 
@@ -47,6 +46,7 @@ class ExactRows:
         self._searcher = searcher
         self._windows = windows
         self._shown = shown
+        self._like_things = LikeThings(store, searcher, windows, shown)
 
     def events(self, skill: Any, status: Any, goal: Any, text: Any, start: Any, end: Any,
                when: Any, limit: Any) -> Rows:
@@ -102,48 +102,44 @@ class ExactRows:
             if rows:
                 if wanted != asked:
                     self._shown.note(f'nothing is called {asked!r}; these are called {wanted!r}')
-                    rows = self._one_of(rows, wanted, asked)
+                    rows = self._like_things.one_of(rows, wanted, asked)
                 break
         if not rows and asked:
             self._note_names('objects', asked)
         return self._ordered(rows, limit)
 
-    def _one_of(self, rows: Rows, name: str, described: str) -> Rows:
-        """Of several like things keep the one that a record about the description names."""
-        instances = {row['instance'] for row in rows if row['instance']}
-        if len(instances) < 2:
-            return rows
-        described_by = [thing for thing in things_in(described) if not is_mentioned(thing, name)]
-        for hit in self._searcher.search(described, self._windows.whole, k=DESCRIBING).hits:
-            named = [instance for instance in instances if _holds(hit.text, instance)]
-            is_about = (hit.similarity or 0) >= ABOUT or any(
-                is_mentioned(thing, hit.text) for thing in described_by)
-            if len(named) == 1 and is_about:
-                told = self._shown.give(hit.kind, self._store.get(hit.kind, hit.ref_id))
-                self._shown.links.append(told['id'])
-                self._shown.note(f'of {len(instances)} like things {named[0]!r} is meant, by '
-                                 f'{told["line"]}')
-                return [row for row in rows if row['instance'] == named[0]]
-        self._shown.note(f'which of {len(instances)} like things is meant is not told: '
-                         f'{", ".join(sorted(instances)[:6])}')
-        return rows
-
     def biography(self, entity: Any) -> list[str]:
-        """Return the dated record of one thing, by entity (e3), instance or name, as lines."""
+        """Return the dated record of a thing, by entity (e3), instance or name, as lines.
+
+        Of several entities of a name each has its lines together, the first that was seen first;
+        notes say which of them are known to be different things.
+        """
         asked = text_of(entity)
         if not asked:
             raise EmvError('biography() takes the name or the instance of a thing')
         whole = self._windows.whole
         parsed = parse_id(asked)
-        if parsed and parsed[0] == 'entity':
-            rows = [self._shown.give('observation', item) for item in self._both_ends(
-                lambda page: queries.observations(
-                    self._store, whole, entity_id=parsed[1], page=page))]
-        else:
-            rows = self._seen(whole, '', asked) or self._seen(whole, asked, '')
+        if parsed and parsed[0] == 'observation':
+            record = self._store.get(*parsed)
+            asked = identity_of(record) or record.name
+        rows = self._ordered(self._seen(whole, '', asked) or self._seen(whole, asked, ''), None)
         if not rows:
             self._note_names('objects', asked)
-        return [row['line'] for row in self._ordered(rows, None)]
+        entities = of_entity(rows)
+        if len(entities) > 1:
+            self._note_verdicts(entities)
+            places = {f'e{key}': place for place, key in enumerate(entities)}
+            rows.sort(key=lambda row: places.get(row['instance'], len(places)))
+        return [row['line'] for row in rows]
+
+    def _note_verdicts(self, entities: list[int]) -> None:
+        with self._store.reading() as session:
+            others = namesakes(session, entities, self._windows.whole.before_ns)
+        for key in entities:
+            told = ', '.join(f'e{other} {APART if is_other else "unresolved"}'
+                             for other, is_other in others[key] if other in entities)
+            if told:
+                self._shown.note(f'beside e{key}: {told}')
 
     def beside(self, shown: Any, count: Any) -> Rows:
         """Return the runs or goals just before (count < 0) or after a shown record, nearest first.
@@ -186,13 +182,16 @@ class ExactRows:
                                              text=roots_of(text_of(text)), page=page))]
 
     def _seen(self, window: Window, name: str, instance: str) -> Rows:
+        """Return rows by name, and of one instance or entity (e3) where that is given."""
+        parsed = parse_id(instance)
+        entity_id = parsed[1] if parsed and parsed[0] == 'entity' else None
         rows = [self._shown.give('scene', scene, fields, span) for scene, span, fields in
                 _halves(list(sighting_rows(self._store, window, name, instance,
                                            self._windows.clock.zone)))]
-        found = self._both_ends(
-            lambda page: queries.observations(self._store, window, name=name, page=page))
-        return rows + [self._shown.give('observation', item) for item in found
-                       if not instance or item.instance == instance]
+        found = self._both_ends(lambda page: queries.observations(
+            self._store, window, name=name, entity_id=entity_id,
+            instance='' if entity_id is not None else instance, page=page))
+        return rows + [self._shown.give('observation', item) for item in found]
 
     def _both_ends(self, ask: Callable[[Page], list[Any]]) -> list[Any]:
         """Return all records; of too many the first and the last, so that both ends are right."""
@@ -221,10 +220,6 @@ class ExactRows:
         near = ', '.join(known[index] for index, _ in best)
         self._shown.note(f'no {kind} are called {asked!r}'
                          + (f'; the nearest are: {near}' if near else ''))
-
-
-def _holds(text: str, name: str) -> bool:
-    return re.search(rf'(?<!\w){re.escape(name)}(?!\w)', text) is not None
 
 
 def _halves(found: list[Any]) -> list[Any]:

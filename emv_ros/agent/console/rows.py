@@ -61,8 +61,8 @@ def row(kind: str, ref_id: int | None, robot: str, span: Interval, zone: tzinfo,
     fields: dict[str, Any] = {
         'id': shown_id(kind, ref_id), 'kind': kind, 'robot': robot,
         'name': clean(name), 'text': clean(text),
-        'status': '', 'goal': '', 'speaker': '', 'instance': '', 'place': '', 'state': '',
-        'parameters': {}, 'count': 1, 'start': start, 'end': end,
+        'status': '', 'goal': '', 'event': '', 'speaker': '', 'instance': '', 'place': '',
+        'state': '', 'parameters': {}, 'count': 1, 'start': start, 'end': end,
         'day': f'{start:%Y-%m-%d}', 'time': f'{start:%H:%M:%S}', 'when': format_span(span, zone),
         'duration': timedelta(seconds=round(seconds)), 'seconds': round(seconds, 3)}
     fields.update({key: clean(value) if isinstance(value, str) else value
@@ -105,11 +105,18 @@ def annotation_row(item: Annotation, zone: tzinfo) -> dict[str, Any]:
                text=item.text)
 
 
+def identity_of(item: Observation) -> str:
+    """Return what tells a thing from others of its name: its instance, or its entity (e3)."""
+    if item.instance or item.entity_id is None:
+        return item.instance
+    return shown_id('entity', item.entity_id)
+
+
 def observation_row(item: Observation, zone: tzinfo) -> dict[str, Any]:
     """Return the row of something seen or handled for a while."""
     return row('observation', item.id, item.robot, span_of(item), zone, name=item.name,
                text=' '.join(part for part in (item.event, item.text) if part),
-               instance=item.instance, place=item.location)
+               instance=identity_of(item), place=item.location, event=item.event)
 
 
 def image_row(item: ImageRecord, zone: tzinfo) -> dict[str, Any]:

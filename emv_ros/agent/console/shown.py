@@ -10,9 +10,9 @@ from typing import Any
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.rows import clean, evidence_item, parse_id, row_of, span_of
 from emv_ros.errors import EmvError
-from emv_ros.memory.queries import as_of
+from emv_ros.memory.queries import as_of, seen_as_of
 from emv_ros.memory.store import MemoryStore
-from emv_ros.records import Node, SkillEvent
+from emv_ros.records import Node, Observation, SkillEvent
 from emv_ros.timeline import Interval
 
 MAX_NOTES = 6
@@ -31,6 +31,7 @@ class Shown:
         self.records: dict[str, Any] = {}
         self.notes: list[str] = []
         self.links: list[str] = []  # ids that tell which of several like things is meant
+        self.explained: dict[str, str] = {}  # the descriptions that such records stand for
         self.found = 0  # rows handed out, other than nodes
         self.store = store
         self.zone = zone
@@ -82,6 +83,8 @@ def known_at(record: Any, before_ns: int | None) -> Any:
         return record
     if isinstance(record, SkillEvent):
         return as_of(record, before_ns)
+    if isinstance(record, Observation):
+        return seen_as_of(record, before_ns)
     if getattr(record, 'end_ns', None) is not None and record.end_ns > before_ns:
         return replace(record, end_ns=before_ns)
     return record
