@@ -64,6 +64,10 @@ class EntityWriter:
         self._joined[entity_id].append(seen)
         self._of_name[seen.name, seen.is_person] = entity_id
 
+    def touch(self, entity_ids: Iterable[int | None]) -> None:
+        """Let `write` look at what entities are called, though nothing joins them."""
+        self._touched.update(key for key in entity_ids if key is not None)
+
     def of_name(self, seen: Seen) -> int | None:
         """Return the entity of what has the same name and kind."""
         key = seen.name, seen.is_person

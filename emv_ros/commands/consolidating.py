@@ -11,7 +11,10 @@ from emv_ros.commands.output import Progress, amount, tell, write, write_json
 from emv_ros.errors import ModelError
 
 if TYPE_CHECKING:
+    import threading
+
     from emv_ros.agent.models import ModelClient
+    from emv_ros.biography.upkeep import UpkeepReport
     from emv_ros.memory.store import MemoryStore
     from emv_ros.tree.consolidate import ConsolidationReport
 
@@ -31,6 +34,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
     with context.open() as store:
         with interruptible() as cancel, Progress('consolidating') as progress:
+            kept = _keep_biographies(args, context, store, cancel)
             report = consolidate(
                 store, context.settings, robot=context.robot or None,
                 zone=context.settings.memory.time_zone or None,
@@ -39,10 +43,32 @@ def run(args: argparse.Namespace, context: Context) -> int:
         vectors = 0 if args.no_vectors else _vectors(context, store)
         pictures = 0 if args.no_vectors else _picture_vectors(context, store)
     if context.as_json:
-        write_json({**asdict(report), 'vectors': vectors, 'picture_vectors': pictures})
+        write_json({**asdict(report), 'vectors': vectors, 'picture_vectors': pictures,
+                    'biographies': {robot: asdict(done) for robot, done in kept.items()}})
     else:
         _write(report, vectors, pictures)
+        for robot, done in kept.items():
+            for line in done.lines():
+                write(line if len(kept) == 1 else f'{robot}: {line}')
     return 0
+
+
+def _keep_biographies(args: argparse.Namespace, context: Context, store: MemoryStore,
+                      cancel: threading.Event) -> dict[str, UpkeepReport]:
+    """Say what was seen, and whose it was: before the tree, which tells of it."""
+    from emv_ros.agent.models import ModelClient
+    from emv_ros.biography.upkeep import keep
+    from emv_ros.perception.symbolic import observe_scenes
+
+    vision = None if args.no_model or not context.settings.tree.use_model else ModelClient(
+        context.settings.model, on_call=store.log_call)
+    done: dict[str, UpkeepReport] = {}
+    for robot in store.robots():
+        if robot != (context.robot or robot) or cancel.is_set():
+            continue
+        observe_scenes(store, context.settings, robot, cancel, finish=context.now_ns() is None)
+        done[robot] = keep(store, context.settings, robot, vision=vision, cancel=cancel)
+    return done
 
 
 def _model(context: Context, store: MemoryStore) -> ModelClient | None:

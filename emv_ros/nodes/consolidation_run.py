@@ -19,6 +19,7 @@ from emv_ros.settings import Settings
 
 if TYPE_CHECKING:
     from emv_ros.agent.models.client import ModelClient
+    from emv_ros.biography.upkeep import Upkeep
     from emv_ros.retrieval.embedders import TextEmbedder
     from emv_ros.retrieval.picture_vectors import PictureEmbedder
     from emv_ros.tree.consolidate import ConsolidationReport
@@ -41,7 +42,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where a run stands: phase 'events', 'summaries' or 'index'; `total` 0 is unknown."""
+    """Where a run stands: phase 'biographies', 'events', 'summaries' or 'index'.
+
+    `total` 0 is unknown.
+    """
 
     phase: str
     level: int
@@ -75,6 +79,7 @@ class Consolidation:
         self._model = model
         self._embedder: TextEmbedder | None = None
         self._pictures: PictureEmbedder | None = None
+        self._upkeep: Upkeep | None = None
 
     def run(self, request: Request, canceled: threading.Event,
             report: Callable[[Step], None]) -> Outcome:
@@ -84,6 +89,7 @@ class Consolidation:
         run = _Run(self._store, self._settings, self._model, request, canceled, report)
         try:
             with run.limited():
+                self._keep_biographies(run)
                 run.make_trees()
                 self._embed(run)
                 self._embed_pictures(run)
@@ -101,6 +107,25 @@ class Consolidation:
         self._account(outcome, run, before)
         outcome.duration_s = time.monotonic() - began
         return outcome
+
+    def _keep_biographies(self, run: _Run) -> None:
+        """Say what was seen, and whose it was: before the tree, which tells of it."""
+        from emv_ros.biography.upkeep import Upkeep
+        from emv_ros.perception.symbolic import observe_scenes
+
+        self._upkeep = self._upkeep or Upkeep(self._store, self._settings)
+        for robot in run.request.robots or self._store.robots():
+            if run.stops.is_set():
+                return
+            run.tell('biographies', 0)
+            observe_scenes(self._store, self._settings, robot, run.stops,
+                           finish=run.request.now_ns is None)
+            done = self._upkeep.keep(
+                robot, vision=None if run.request.without_model else self._model,
+                cancel=run.stops)
+            run.tokens += done.described.prompt_tokens + done.described.completion_tokens
+            for line in done.lines():
+                log.info('%s: %s', robot, line)
 
     def _embed(self, run: _Run) -> None:
         """Give vectors to texts that have none; without them search goes by words."""

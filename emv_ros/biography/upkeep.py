@@ -1,0 +1,107 @@
+"""What keeps the biographies of one robot: observations get words, entities, and persons names.
+
+It comes before the tree in each consolidation, so that events are told with what things are. Each
+part may be stopped between its transactions, and the next run goes on from there. A rebuild that
+was killed is brought to its end here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+import threading
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from emv_ros.biography.association import AssociationReport, Associator
+from emv_ros.biography.clothing import ClothingReport, name_people
+from emv_ros.biography.describing import DescriptionReport, describe
+from emv_ros.biography.joining import EntityWriter
+from emv_ros.biography.rebuild import finish
+from emv_ros.memory import schema
+from emv_ros.memory.store import MemoryStore
+from emv_ros.settings import Settings
+
+if TYPE_CHECKING:
+    from emv_ros.biography.looking import Vision
+
+
+@dataclass(slots=True)
+class UpkeepReport:
+    """What was done for the biographies of a robot."""
+
+    described: DescriptionReport = field(default_factory=DescriptionReport)
+    associated: AssociationReport = field(default_factory=AssociationReport)
+    named: ClothingReport = field(default_factory=ClothingReport)
+
+    def lines(self) -> list[str]:
+        """Return what was done as a person reads it; nothing where nothing was."""
+        told, named = self.described, self.named
+        found = []
+        if told.by_rule or told.by_model:
+            found.append(f'{_observations(told.by_rule)} described by rule, '
+                         f'{told.by_model} by the vision model')
+        found.append(self.associated.words())
+        if named.named or named.undone:
+            found.append(f'{_observations(named.named)} of persons named by clothing'
+                         + (f', {named.undone} no longer' if named.undone else ''))
+        return [*filter(None, found), *told.notes]
+
+
+class Upkeep:
+    """Keeps biographies again and again; it reads the entities of a robot once."""
+
+    def __init__(self, store: MemoryStore, settings: Settings,
+                 thresholds: tuple[float, float] | None = None) -> None:
+        """Read nothing yet. `thresholds` (match, consistent) are those of the model of looks."""
+        self._store = store
+        self._settings = settings
+        self._thresholds = thresholds
+        self._associators: dict[str, Associator] = {}
+
+    def keep(self, robot: str, *, vision: Vision | None = None,
+             cancel: threading.Event | None = None,
+             before_call: Callable[[], None] = lambda: None) -> UpkeepReport:
+        """Describe, associate and name what one robot observed since. Raises StoreError.
+
+        Without a vision model observations are described by rule. `before_call` is called before
+        each call of it.
+        """
+        report = UpkeepReport()
+        report.described = describe(
+            self._store, self._settings, robot, vision, cancel, before_call)
+        if robot not in self._associators:
+            self._associators[robot] = Associator(
+                self._store, self._settings.biography, robot, self._thresholds,
+                self._settings.perception.clip_gap_s)
+        report.associated = self._associators[robot].run(cancel)
+        if cancel is not None and cancel.is_set():
+            return report
+        finish(self._store, robot)
+        report.named = name_people(self._store, robot, cancel=cancel)
+        if report.named.named or report.named.undone:
+            self._call_entities(robot)
+        return report
+
+    def _call_entities(self, robot: str) -> None:
+        """Call the persons who were named what most of their observations are called now."""
+        row = schema.ObservationRow
+        with self._store.writing() as session:
+            robot_id = self._store.robot_id(session, robot)
+            writer = EntityWriter(session, robot_id)
+            writer.touch(session.scalars(select(row.entity_id).where(
+                row.robot_id == robot_id, row.pending, row.is_person,
+                row.entity_id.is_not(None)).distinct()))
+            writer.write()
+
+
+def keep(store: MemoryStore, settings: Settings, robot: str, *,
+         thresholds: tuple[float, float] | None = None, vision: Vision | None = None,
+         cancel: threading.Event | None = None) -> UpkeepReport:
+    """Keep the biographies of one robot once, see Upkeep."""
+    return Upkeep(store, settings, thresholds).keep(robot, vision=vision, cancel=cancel)
+
+
+def _observations(count: int) -> str:
+    return '1 observation' if count == 1 else f'{count} observations'
