@@ -8,7 +8,8 @@
 - An utterance outside such a run is an event, and so is a narration that the source gave. The
   robot's own words are of the run that was told to say them, if one was going on.
 - An observation joins the latest-starting run, scene or narration around its start, or is an
-  event. Either way it lies in the activity that it began in.
+  event. Either way it lies in the activity that it began in. One that was made of scenes joins the
+  event of the scene that it began with, and adds nothing to its text: the scenes tell it.
 - Where nothing but pictures, joints and poses was recorded for a while, that is an event, one a
   clock hour at most. These raw records have no membership in nodes: they lie under whichever node
   covers their stamp.
@@ -26,7 +27,7 @@ from emv_ros.tree.drafts import Draft
 from emv_ros.tree.goals import Nesting
 from emv_ros.tree.parameters import Choices, bare, texts_in
 from emv_ros.tree.places import find_places
-from emv_ros.tree.texts import event_text, goal_text
+from emv_ros.tree.texts import event_text, goal_text, is_of_scenes
 
 # So many of the runs going on are asked whether they were told to say what was said.
 LOOK_BACK = 32
@@ -189,7 +190,13 @@ def _place_observations(observations: Sequence[Observation], nesting: Nesting) -
     running = _Running(leaves, 0)
     goals = _Running([draft for top in nesting.top for draft in top.walk()
                       if draft.run and draft.children], 0)
+    scenes = {(record.session_id, record.stamp_ns): draft for draft in leaves
+              for record in draft.records if isinstance(record, Scene)}
     for seen in sorted(observations, key=lambda item: (item.stamp_ns, item.id or 0)):
+        holder = scenes.get((seen.session_id, seen.stamp_ns)) if is_of_scenes(seen) else None
+        if holder is not None:
+            holder.records.append(seen)
+            continue
         activity = nesting.activity_at(seen.stamp_ns)
         leaf, goal = (draft if activity is None or draft is None or draft.is_within(activity)
                       else None for draft in (running.at(seen.stamp_ns), goals.at(seen.stamp_ns)))

@@ -23,6 +23,9 @@ LEAST_QUOTE_CHARS, MAX_QUOTE_CHARS = 48, 160
 SHORTEST_TOLD_NS = 50_000_000
 # How the text of a scene begins; what an event is called of which nothing was told.
 SAW, NOTHING = 'saw ', 'nothing told'
+# A place that says how a thing lies there itself.
+_IS_PLACED = re.compile(
+    r'(?:on|in|inside|under|below|at|held by|next to|near|beside|behind)\b', re.IGNORECASE)
 _PLURAL = re.compile(r'(?<=[a-z])s\b')
 
 
@@ -116,8 +119,14 @@ def words_of_speech(words: Utterance, limit: int = MAX_QUOTE_CHARS) -> str:
 def words_of_observation(seen: Observation) -> str:
     """Return what was observed of a thing."""
     text = f'{seen.name} {seen.event}' if seen.event else seen.name
-    parts = [text, seen.text, f'at {seen.location}' if seen.location else '']
+    where = seen.location if _IS_PLACED.match(seen.location) else f'at {seen.location}'
+    parts = [text, seen.text, where if seen.location else '']
     return ', '.join(part for part in parts if part)
+
+
+def is_of_scenes(seen: Observation) -> bool:
+    """Whether an observation was made of scenes alone, which tell the same themselves."""
+    return seen.made_by == 'rule' and bool(seen.instance) and seen.clip_id is None
 
 
 def is_sighting(text: str) -> bool:
@@ -132,7 +141,9 @@ def seen_in(records: Iterable[Record], limit: int) -> list[str]:
     """
     kept = sorted((record for record in records if isinstance(record, Scene | Observation)),
                   key=lambda record: (record.stamp_ns, record.id or 0))
-    things = [words_of_observation(record) for record in kept if isinstance(record, Observation)]
+    has_scenes = any(isinstance(record, Scene) for record in kept)
+    things = [words_of_observation(record) for record in kept if isinstance(record, Observation)
+              and not (has_scenes and is_of_scenes(record))]
     scenes = [f'{SAW}{words_of_scene(record, limit - len(SAW))}' for record in kept
               if isinstance(record, Scene)]
     return list(dict.fromkeys((*things, *reversed(scenes))))
