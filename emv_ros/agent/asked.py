@@ -18,7 +18,7 @@ a about above across action activities activity after afternoon afterwards again
 always am an and any anybody anyone anything april are around as asked at august autumn away be
 became because been before began being below between both but by came can caught clock complete
 completed could count date day days december describe detail detect detected did do does doing
-done down during each earlier early either else ended episode episodes evening ever every
+done down during each earlier early either else end ended ends episode episodes evening ever every
 everything exactly fail failed failing fails failure fall february few find first for found friday
 from full gave get getting give given go goal goals going gone got had happen happened happens has
 have having he hello her here hers hey hi highlight highlights him his history hour hours how i if

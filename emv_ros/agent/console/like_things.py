@@ -26,11 +26,13 @@ DESCRIBING = 8
 # A record this near to a description is about it, also in other words.
 ABOUT = 0.55
 MAX_NAMED = 6
-# What is done with a thing by who has it in hand.
-_USES = frozenset((
-    'borrow', 'bring', 'carry', 'drink', 'eat', 'empty', 'fetch', 'fill', 'get', 'give', 'hand',
-    'hold', 'lift', 'move', 'pick', 'pour', 'put', 'return', 'serve', 'take', 'touch', 'use',
-    'wash'))
+# What is done with a thing by who has it in hand; roots of all forms.
+_USES = frozenset(
+    root_of(form) for verb in (
+        'borrow', 'bring', 'carry', 'drink', 'eat', 'empty', 'fetch', 'fill', 'get', 'give', 'hand',
+        'hold', 'lift', 'move', 'pick', 'pour', 'put', 'return', 'serve', 'take', 'touch', 'use',
+        'wash')
+    for form in (verb, f'{verb}ed', f'{verb}d', f'{verb}ing', f'{verb[:-1]}ing'))
 # In the hands of a person, not in those of the robot.
 _IN_HAND = re.compile(r'\bheld by (?!robot|gripper)|\b(?:drinks|eats) from it\b')
 _WORD = re.compile(r'\w+')
