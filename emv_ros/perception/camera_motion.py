@@ -24,7 +24,10 @@ EDGE = 320  # px, the longest edge of the pictures that are compared
 CORNERS = 200
 MIN_AGREEING = 12  # points that must follow one motion
 MIN_SHARE = 0.5  # of the points that were found again
+# From this share of points that stay, the camera stood: what moved is somebody before it.
+STILL_SHARE = 0.3
 MAX_ZOOM = 1.6  # a larger change of scale between two pictures is a mistake
+_STILL = 0.5  # px of the small pictures
 _TOLERANCE = 2.0  # px of the small pictures
 
 
@@ -99,19 +102,17 @@ def _motion(before: Grey, after: Grey, still_before: Grey | None, still_after: G
     """Return the map between two small pictures of one size; the identity where none is sure."""
     if min(before.std(), after.std()) < 2.0:  # black or uniform: only noise would be matched
         return identity()
-    for found in (_flow(before, after, still_before),
-                  _features(before, after, still_before, still_after)):
-        warp = _agreed(*found)
-        if warp is not None:
-            return warp
-    return identity()
+    warp = _agreed(*_flow(before, after, still_before))
+    if warp is None:
+        warp = _agreed(*_features(before, after, still_before, still_after))
+    return identity() if warp is None else warp
 
 
 def _flow(before: Grey, after: Grey, mask: Grey | None) -> tuple[Points, Points]:
     """Return corners and where they went, as far as following them back ends where it began."""
     import cv2
 
-    corners = cv2.goodFeaturesToTrack(before, CORNERS, 0.01, 5, mask=mask)
+    corners = cv2.goodFeaturesToTrack(before, CORNERS, 0.01, 8, mask=mask)
     if corners is None:
         return _no_points()
     options: dict[str, Any] = {'winSize': (21, 21), 'maxLevel': 4}
@@ -144,6 +145,9 @@ def _agreed(before: Points, after: Points) -> Warp | None:
 
     if len(before) < MIN_AGREEING:
         return None
+    is_still = np.linalg.norm(after - before, axis=1) < _STILL
+    if is_still.sum() >= max(MIN_AGREEING, STILL_SHARE * len(before)):
+        return identity()
     cv2.setRNGSeed(1)  # the same pictures move alike each time
     warp, agrees = cv2.estimateAffinePartial2D(
         before, after, method=cv2.RANSAC, ransacReprojThreshold=_TOLERANCE)

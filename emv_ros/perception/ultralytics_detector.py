@@ -19,6 +19,7 @@ from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
 from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of
 
+MOST_WORDS = 240  # characters of an error that are passed on
 _TASKS = ('detect', 'segment', 'pose')
 # Read once, when ultralytics is imported: it looks for no network on its own, installs nothing
 # and reads no pickled class but its own. What the user has set stays.
@@ -44,7 +45,7 @@ class UltralyticsDetector:
         self._min_confidence = min_confidence
         source = _source(checkpoint)
         try:
-            self._model = _yolo()(source)
+            self._model = load_yolo()(source)
             if self._model.task not in _TASKS:
                 raise ValueError(f'it is no detector of boxes but made to {self._model.task}')
             if classes:
@@ -52,6 +53,10 @@ class UltralyticsDetector:
             self.detect(np.full((96, 128, 3), 114, np.uint8))  # a device unknown shows here
         except PerceptionError:
             raise
+        except FileNotFoundError as error:
+            raise PerceptionError(
+                f"detector '{checkpoint}': there is no such file, and ultralytics has no "
+                'weights of that name') from error
         except Exception as error:  # damaged pickles raise anything
             raise PerceptionError(
                 f"detector '{checkpoint}' cannot be loaded: {_reason(error)}") from error
@@ -80,7 +85,12 @@ class UltralyticsDetector:
         """Make an open vocabulary look for these names alone."""
         if not hasattr(self._model, 'set_classes'):
             raise ValueError('its vocabulary is not open, so perception.classes must stay empty')
-        self._model.set_classes(list(classes))
+        try:
+            self._model.set_classes(list(classes))
+        except ImportError as error:
+            raise ValueError(
+                f'names to look for need the text model of ultralytics ({error}); '
+                'pip install git+https://github.com/ultralytics/CLIP.git') from error
 
 
 def _source(checkpoint: str) -> str:
@@ -107,7 +117,7 @@ def _folder() -> Path:
     return cache
 
 
-def _yolo() -> Any:
+def load_yolo() -> Any:
     """Import ultralytics, kept from the network, and return its class of models."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -126,5 +136,6 @@ def _array(tensor: Any) -> NDArray[np.float32]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of what went wrong; ultralytics adds advice."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    """Return what went wrong in a line; ultralytics adds pictograms and advice."""
+    words = str(error).encode('ascii', 'ignore').decode().replace('ERROR', '').split('\n')[0]
+    return f'{type(error).__name__}: {" ".join(words.split())[:MOST_WORDS]}'
