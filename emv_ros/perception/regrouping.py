@@ -1,8 +1,9 @@
 """Tracks that the tracker split become one again, by what they look like.
 
 The most similar pair is joined first, and what was joined is compared by its mean. Two tracks that
-one picture shows at two places are two things, whatever they look like. Where the source vouches
-for an identity, that alone counts.
+one picture shows at two places are two things, whatever they look like. Where one of them could as
+well be another thing that looks alike, looks cannot tell: such tracks are joined only if the thing
+stayed where it was. Where the source vouches for an identity, that alone counts.
 """
 
 from __future__ import annotations
@@ -13,13 +14,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from emv_ros.perception.detections import Detection
+from emv_ros.perception.detections import Detection, iou
 from emv_ros.perception.looks import Vectors
+from emv_ros.timeline import SECOND_NS
 
 # Tracks of a clip that are compared: the longest. A picture with noise makes thousands.
 MOST = 1500
-# A thing that is missed in one picture between two that show it was visible all the while.
+# A thing that is missed in one picture between two that show it, or for less than a second, was
+# visible all the while.
 MISSED = 1
+MISSED_NS = SECOND_NS
+
+# Overlap (IoU) of two boxes of what stayed where it was.
+STAYED = 0.3
 
 Row = NDArray[np.float32]
 
@@ -57,13 +64,14 @@ class Track:
     def visible_ns(self, stamps: Sequence[int]) -> int:
         """Return for how long it was seen; `stamps` are those of the pictures looked at.
 
-        Stretches count from their first picture to their last; what lies between stretches, a pause
-        of more than MISSED pictures, does not.
+        Stretches count from their first picture to their last; the pauses between them, of more
+        than MISSED pictures and MISSED_NS, do not.
         """
         places = sorted(self.seen)
         return sum(stamps[after] - stamps[before]
                    for before, after in zip(places, places[1:], strict=False)
-                   if after - before <= MISSED + 1)
+                   if after - before <= MISSED + 1
+                   or stamps[after] - stamps[before] <= MISSED_NS)
 
 
 def regrouped(tracks: Sequence[Track], threshold: float) -> list[Track]:
@@ -83,37 +91,87 @@ def regrouped(tracks: Sequence[Track], threshold: float) -> list[Track]:
 def _joined(tracks: Sequence[Track], threshold: float) -> list[Track]:
     if len(tracks) < 2:
         return list(tracks)
-    groups: list[Track | None] = [
-        Track(list(track.keys), dict(track.seen), track.vectors) for track in tracks]
-    means = np.stack([mean_of(track.vectors) for track in tracks])
-    likeness = means @ means.T
-    np.fill_diagonal(likeness, -np.inf)
-    for first in range(len(tracks)):
-        for second in range(first + 1, len(tracks)):
-            if likeness[first, second] >= threshold and not _may_be_one(
-                    tracks[first], tracks[second]):
-                likeness[first, second] = likeness[second, first] = -np.inf
-    while True:
-        first, second = divmod(int(np.argmax(likeness)), len(tracks))
-        if likeness[first, second] < threshold:
-            return [group for group in groups if group is not None]
-        one, other = groups[first], groups[second]
-        assert one is not None and other is not None
-        groups[first], groups[second] = _union(one, other), None
-        likeness[second, :] = likeness[:, second] = -np.inf
-        _compare(first, groups, means, likeness)
+    groups = _Groups(tracks, threshold)
+    while (pair := groups.nearest()) is not None:
+        if groups.is_clear(*pair):
+            groups.join(*pair)
+        else:
+            groups.part(*pair)
+    return groups.left()
 
 
-def _compare(place: int, groups: Sequence[Track | None], means: NDArray[np.float32],
-             likeness: NDArray[np.float32]) -> None:
-    """Compare a group that grew with all others."""
-    group = groups[place]
-    assert group is not None
-    means[place] = mean_of(group.vectors)
-    near = means @ means[place]
-    for other, known in enumerate(groups):
-        is_open = other != place and known is not None and _may_be_one(group, known)
-        likeness[place, other] = likeness[other, place] = near[other] if is_open else -np.inf
+class _Groups:
+    """Tracks under way to groups, with how much each pair that may be one looks alike."""
+
+    def __init__(self, tracks: Sequence[Track], threshold: float) -> None:
+        self._threshold = threshold
+        self._groups: list[Track | None] = [
+            Track(list(track.keys), dict(track.seen), track.vectors) for track in tracks]
+        self._means = np.stack([mean_of(track.vectors) for track in tracks])
+        self._likeness = self._means @ self._means.T
+        np.fill_diagonal(self._likeness, -np.inf)
+        for first, second in zip(*np.nonzero(np.triu(self._likeness >= threshold)), strict=True):
+            if not _may_be_one(tracks[first], tracks[second]):
+                self.part(first, second)
+
+    def left(self) -> list[Track]:
+        """Return the groups as they are."""
+        return [group for group in self._groups if group is not None]
+
+    def nearest(self) -> tuple[int, int] | None:
+        """Return the pair that looks most alike, of those that may be one."""
+        first, second = divmod(int(np.argmax(self._likeness)), len(self._groups))
+        return (first, second) if self._likeness[first, second] >= self._threshold else None
+
+    def part(self, first: int, second: int) -> None:
+        """Note that a pair is not one, as far as it goes now."""
+        self._likeness[first, second] = self._likeness[second, first] = -np.inf
+
+    def is_clear(self, first: int, second: int) -> bool:
+        """Whether a pair may be joined: nothing else looks alike, or it stayed where it was."""
+        one, other = self._at(first), self._at(second)
+        return not (self._has_rival(first, second) or self._has_rival(second, first)) or (
+            _stayed(one, other))
+
+    def _has_rival(self, first: int, second: int) -> bool:
+        """Whether something that is surely not the first could as well be the second."""
+        one, other = self._at(first), self._at(second)
+        near = self._means @ self._means[second]
+        for place in np.nonzero(near >= self._threshold)[0]:
+            rival = self._groups[place]
+            if rival is None or place in (first, second):
+                continue
+            if rival.seen.keys() & one.seen.keys() and _may_be_one(rival, other):
+                return True
+        return False
+
+    def join(self, first: int, second: int) -> None:
+        """Make one group of two, and compare it with all others."""
+        grown = _union(self._at(first), self._at(second))
+        self._groups[first], self._groups[second] = grown, None
+        self._likeness[second, :] = self._likeness[:, second] = -np.inf
+        self._means[first] = mean_of(grown.vectors)
+        near = self._means @ self._means[first]
+        for place, known in enumerate(self._groups):
+            is_open = place != first and known is not None and _may_be_one(grown, known)
+            self._likeness[first, place] = self._likeness[place, first] = (
+                near[place] if is_open else -np.inf)
+
+    def _at(self, place: int) -> Track:
+        group = self._groups[place]
+        assert group is not None
+        return group
+
+
+def _stayed(first: Track, second: Track) -> bool:
+    """Whether the boxes of two tracks agree where they come nearest in time."""
+    places, others = (np.array(sorted(track.seen)) for track in (first, second))
+    after = others[np.searchsorted(others, places).clip(max=len(others) - 1)]
+    before = others[(np.searchsorted(others, places) - 1).clip(min=0)]
+    nearest = np.where(np.abs(after - places) < np.abs(before - places), after, before)
+    place = int(np.argmin(np.abs(nearest - places)))
+    return iou(first.seen[int(places[place])].bbox,
+               second.seen[int(nearest[place])].bbox) >= STAYED
 
 
 def _may_be_one(first: Track, second: Track) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.detections import Detection, Pixels
+from emv_ros.perception.looks import Thresholds, Vectors
 from emv_ros.records import ImageRecord
 from emv_ros.timeline import SECOND_NS, parse_stamp
 
@@ -91,3 +92,14 @@ class Scripted:
         if isinstance(step, Exception):
             raise step
         return list(step)
+
+
+class MeanColour:
+    """A model of looks for such pictures: the mean colour of a crop."""
+
+    name, dimension = 'mean-colour', 3
+    thresholds = Thresholds(match=0.99, consistent=0.95, regroup=0.98)
+
+    def embed(self, crops: Sequence[Pixels]) -> Vectors:
+        rows = np.stack([crop.reshape(-1, 3).mean(axis=0) for crop in crops])
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
