@@ -17,6 +17,11 @@ from emv_ros.memory.documents import named_values, words_of_name
 from emv_ros.memory.names import squash, stem
 
 HELD = frozenset(('held by', 'in hand of', 'grasped by', 'carried by'))
+# What somebody does who holds a thing, as their own relation to it, and as that of the thing.
+HOLDS = {'holds': 'held by', 'holding': 'held by', 'carries': 'held by', 'grasps': 'held by',
+         'drinks from': 'drunk from by', 'eats from': 'eaten from by', 'uses': 'used by',
+         'washes': 'washed by'}
+_IN_HAND = HELD | frozenset(HOLDS.values())
 # What carries a thing, and how it is said that the thing got there.
 SUPPORTS = {'on': 'put on', 'on top of': 'put on', 'in': 'put into', 'inside': 'put into',
             'inside of': 'put into', 'under': 'put under', 'at': 'put at'}
@@ -67,14 +72,15 @@ def states_of(looks: Iterable[Sequence[State]]) -> list[State]:
     found: list[State] = []
     for relations in looks:
         known = [(words_of_name(predicate), other) for predicate, other in relations]
-        best = next((state for state in known if state[0] in HELD), None) or next(
+        best = next((state for state in known if state[0] in _IN_HAND), None) or next(
             (state for state in known if state[0] in SUPPORTS), None)
         if best is not None:
             found.append(best)
     if len(found) < MANY_LOOKS:
         return found
     steady = [list(group) for _, group in groupby(found)]
-    return [state for group in steady if len(group) > 1 or group[0][0] in HELD for state in group]
+    return [state for group in steady
+            if len(group) > 1 or group[0][0] in _IN_HAND for state in group]
 
 
 def changes_in(states: Sequence[State]) -> list[str]:
@@ -82,8 +88,8 @@ def changes_in(states: Sequence[State]) -> list[str]:
     parts: list[str] = []
     before: State | None = None
     for state, _ in groupby(states):
-        is_held = state[0] in HELD
-        if before is not None and before[0] not in HELD:
+        is_held = state[0] in _IN_HAND
+        if before is not None and before[0] not in _IN_HAND:
             parts.append(f'taken from {before[1]}')
         if is_held:
             parts.append(f'{state[0]} {state[1]}')
@@ -97,7 +103,7 @@ def place_in(states: Sequence[State], looks: Iterable[Sequence[State]] = ()) -> 
     """Return where a thing was at the end: '' where somebody held it; else what it was next to."""
     if states:
         last = states[-1]
-        return '' if last[0] in HELD else ' '.join(last)
+        return '' if last[0] in _IN_HAND else ' '.join(last)
     beside = Counter((words_of_name(predicate), other) for relations in looks
                      for predicate, other in relations if words_of_name(predicate) in BESIDE)
     return ' '.join(beside.most_common(1)[0][0]) if beside else ''

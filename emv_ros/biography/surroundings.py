@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.biography.rule_words import (
     HELD,
+    HOLDS,
     Run,
     State,
     Told,
@@ -64,11 +65,12 @@ def read_around(session: Session, rows: Sequence[schema.ObservationRow]) -> list
             around.looks = around.looks[::2]
         things = objects.get(item.scene_id, [])
         said = relations.get(item.scene_id, [])
-        around.looks.append([(one.predicate, _called(one.object, things))
-                             for one in _of(item, things, said)])
+        around.looks.append([
+            *((one.predicate, _called(one.object, things)) for one in _of(item, things, said)),
+            *((HOLDS[words_of_name(one.predicate)], _called(one.subject, things))
+              for one in _done_to(item, things, said))])
         if around.row.is_person:
-            around.holds += [_called(one.subject, things)
-                             for one in _held_by(item, things, said)]
+            around.holds += _held_by(item, things, said)
     return list(found.values())
 
 
@@ -178,11 +180,27 @@ def _of(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[
             yield said[0]
 
 
-def _held_by(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[Any]:
-    """Yield the relations of things that this person holds, where nobody else could."""
-    if sum(_key(thing) == _key(item) for thing in things) == 1:
+def _done_to(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[Any]:
+    """Yield the relations of those who hold or use this object, where they tell which it is."""
+    if _is_sole(item, things):
         yield from (one for one in relations if one.object == _key(item)
-                    and words_of_name(one.predicate) in HELD)
+                    and words_of_name(one.predicate) in HOLDS)
+
+
+def _held_by(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[str]:
+    """Yield what this person holds, where nobody else could."""
+    if not _is_sole(item, things):
+        return
+    for one in relations:
+        predicate = words_of_name(one.predicate)
+        if one.object == _key(item) and predicate in HELD:
+            yield _called(one.subject, things)
+        elif one.subject == _key(item) and HOLDS.get(predicate) in HELD:
+            yield _called(one.object, things)
+
+
+def _is_sole(item: Any, things: Sequence[Any]) -> bool:
+    return sum(_key(thing) == _key(item) for thing in things) == 1
 
 
 def _key(thing: Any) -> str:

@@ -105,6 +105,17 @@ def test_a_person_holds_things_and_wears_a_colour(memory: MemoryStore) -> None:
     assert (seen.event, seen.text) == ('holds mug', 'wearing green')
 
 
+def test_relations_of_who_holds_a_thing_are_the_things_own(memory: MemoryStore) -> None:
+    mug = observe(memory, 0, 6, instance='mug_1')
+    user = observe(memory, 0, 6, 'person', is_person=True, instance='user')
+    for second, predicate in enumerate(('holds', 'holds', 'drinks_from', 'drinks_from')):
+        scene(memory, second, [mug, user], [('user', predicate, 'mug_1')])
+    scene(memory, 5, [mug, user], [('mug_1', 'on', 'table')])
+    tell(memory)
+    assert observation(memory, mug).event == 'held by person, drunk from by person'
+    assert observation(memory, user).event == 'holds mug'
+
+
 def test_what_nothing_is_known_of_is_told_by_its_name_alone(memory: MemoryStore) -> None:
     mug = observe(memory, 0, 10)
     tell(memory)

@@ -34,7 +34,7 @@ _USES = frozenset(
         'wash')
     for form in (verb, f'{verb}ed', f'{verb}d', f'{verb}ing', f'{verb[:-1]}ing'))
 # In the hands of a person, not in those of the robot.
-_IN_HAND = re.compile(r'\bheld by (?!robot|gripper)|\b(?:drinks|eats) from it\b')
+_IN_HAND = re.compile(r'\b(?:held|drunk from|eaten from|used) by (?!robot|gripper)')
 _WORD = re.compile(r'\w+')
 
 Rows = list[dict[str, Any]]
