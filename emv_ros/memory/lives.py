@@ -134,7 +134,7 @@ def _are(session: Session, ids: Collection[str]) -> Any:
                if text[:1] == letter and text[1:].isascii() and text[1:].isdigit()
                and len(text) < 20}
     return or_(false(), row.entity_id.in_(set(standing(session, numbers).values())),
-               and_(row.entity_id.is_(None), row.instance != '', row.instance.in_(ids)))
+               and_(row.instance != '', row.instance.in_(ids)))
 
 
 def _life(store: MemoryStore, session: Session, thing: _Thing, window: Window,
