@@ -113,7 +113,7 @@ class PerceptionNode(MemoryNode):
         report = perceive(
             self._store, self.settings, detector=self._detector, appearance=self._appearance,
             finish=self._is_at_rest(), catch_up=True, cancel=self._ends)
-        if report.waiting != self._waiting[0]:
+        if report.waiting != self._waiting[0] or report.clips:
             self._waiting = report.waiting, time.monotonic()
         self._notes['pass'] = '; '.join(report.problems)
         self._log(report)
