@@ -169,8 +169,9 @@ def _tie(session: Session, groups: Sequence[Sequence[int]], told: Told, force: b
         words = '; '.join(doubt.words for doubt in doubts[:SHOWN_REASONS])
         more = f', and {len(doubts) - SHOWN_REASONS} more' if len(doubts) > SHOWN_REASONS else ''
         raise CorrectionError(f'they cannot be the same: {words}{more}')
-    # One who insists says so of the very pairs that speak against it.
-    made = verdicts.tie(session, [keys[0] for keys in groups], told)
+    # All of it is tied, not one of each: whatever the looks of a thing, it is one from now on. One
+    # who insists says so also of the very pairs that speak against it.
+    made = verdicts.tie(session, [key for keys in groups for key in keys], told)
     return made + verdicts.say(
         session, dict.fromkeys((doubt.pair for doubt in doubts), verdicts.SAME), told)
 

@@ -69,13 +69,21 @@ def tie(session: Session, observation_ids: Sequence[int], told: Told) -> list[in
 
 
 def part(session: Session, first: Sequence[int], second: Sequence[int], told: Told) -> list[int]:
-    """Say that two groups are two things, and each of them one; return the verdicts' ids."""
+    """Say that two groups are two things, and each of them one; return the verdicts' ids.
+
+    What the whole was told to be different from, both of them are.
+    """
     there = set(first)
+    whole = {*first, *second}
+    others = {key for row in _around(session, whole) if row.verdict == DIFFERENT
+              for key in (row.first_id, row.second_id)} - whole
     for row in _between(session, (*first, *second)):
         if (row.first_id in there) != (row.second_id in there):
             session.delete(row)
     session.flush()
     apart = say(session, {(first[0], second[0]): DIFFERENT}, told)
+    say(session, {(keys[0], other): DIFFERENT for keys in (first, second) for other in others},
+        told)
     return [*apart, *tie(session, first, told), *tie(session, second, told)]
 
 
@@ -101,9 +109,8 @@ def hand_over(session: Session, going: Collection[int]) -> None:
     What persons said of those would go with them else, and an association made anew differ.
     """
     heir = _heirs(session, going)
-    row, naming = schema.VerdictRow, schema.NamingRow
-    for item in session.scalars(select(row).where(or_(
-            among(row.first_id, list(going)), among(row.second_id, list(going))))).all():
+    naming = schema.NamingRow
+    for item in _around(session, going):
         ends = {heir.get(key) if key in heir else key for key in (item.first_id, item.second_id)}
         told = Told(author=item.author, stamp_ns=item.stamp_ns, reason=item.reason)
         verdict = item.verdict
@@ -132,6 +139,13 @@ def _heirs(session: Session, going: Collection[int]) -> dict[int, int | None]:
             first.setdefault(entity_id, key)
     return {key: None if entity_id is None else first.get(entity_id)
             for key, entity_id in entity_of.items()}
+
+
+def _around(session: Session, observation_ids: Collection[int]) -> Sequence[Any]:
+    """Return the verdicts on an observation of these and any other."""
+    row, ids = schema.VerdictRow, sorted(observation_ids)
+    return session.scalars(select(row).where(or_(
+        among(row.first_id, ids), among(row.second_id, ids))).order_by(row.id)).all()
 
 
 def _between(session: Session, observation_ids: Iterable[int]) -> Sequence[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sqlalchemy import select
 
 from emv_ros.memory import schema
@@ -57,3 +58,15 @@ def apart(store: MemoryStore, first_id: int, second_id: int, frames: int = 12) -
     with store.writing() as session:
         session.add(schema.SeparationRow(
             first_id=first_id, second_id=second_id, shared_frames=frames))
+
+
+def look(store: MemoryStore, start_s: float, direction: int, off: float = 0.0,
+         name: str = 'mug', **fields: Any) -> int:
+    """See something that looks like others of its direction; `off` is the sine to it."""
+    key = see(store, start_s, name, **fields)
+    vector = np.zeros(32, np.float32)
+    vector[direction], vector[31 - direction] = np.sqrt(1 - off * off), off
+    with store.writing() as session:
+        session.add(schema.AppearanceRow(
+            observation_id=key, model='hand', vector=vector.astype('<f4').tobytes()))
+    return key

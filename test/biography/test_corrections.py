@@ -29,9 +29,10 @@ def documents(store: MemoryStore) -> dict[int, str]:
 def test_a_merge_moves_all_to_the_first_and_the_others_still_answer(memory: MemoryStore) -> None:
     first, second, third = (entity(memory, seen=2) for _ in range(3))
     done = merge(memory, [second, third, first])
-    assert (done.entities, done.is_new, len(done.verdicts)) == ((2,), True, 2)
+    assert (done.entities, done.is_new, len(done.verdicts)) == ((2,), True, 5)
     assert held(memory) == {2: [1, 2, 3, 4, 5, 6]}
-    assert said(memory) == {(3, 5, 'same'), (1, 5, 'same')}
+    assert said(memory) == {(3, 4, 'same'), (4, 5, 'same'), (5, 6, 'same'), (1, 6, 'same'),
+                            (1, 2, 'same')}
     for old in ('e1', 'e3', 'e2'):
         life, = lives(memory, ids=[old])[0]
         assert (life.id, len(life.observations), life.merged) == ('e2', 6, (1, 3))
@@ -39,7 +40,7 @@ def test_a_merge_moves_all_to_the_first_and_the_others_still_answer(memory: Memo
         shown = details(memory, 'entity', int(old[1:]))
         assert len(shown.members) == 6 and shown.values['merged_into'] == (
             None if old == 'e2' else 2)
-        assert [item['verdict'] for item in shown.parts['verdicts']] == ['same', 'same']
+        assert [item['verdict'] for item in shown.parts['verdicts']] == ['same'] * 5
         assert shown.parts['merged'] == [{'id': 'e1'}, {'id': 'e3'}]
     life, = lives(memory)[0]
     assert life.unresolved == ()  # what was merged is no other of the name
@@ -96,7 +97,7 @@ def test_who_insists_says_so_of_the_pairs_that_speak_against_it(memory: MemorySt
         session.add(schema.VerdictRow(first_id=2, second_id=4, verdict='different',
                                       author='', stamp_ns=NOON_NS))
     merge(memory, [1, 2], force=True)
-    assert said(memory) == {(1, 3, 'same'), (2, 3, 'same'), (2, 4, 'same')}
+    assert said(memory) == {(1, 2, 'same'), (2, 3, 'same'), (3, 4, 'same'), (2, 4, 'same')}
 
 
 def test_a_person_and_a_thing_by_force_but_never_two_robots(memory: MemoryStore) -> None:
@@ -142,7 +143,7 @@ def test_what_was_merged_can_be_split_again_and_the_other_way(memory: MemoryStor
     with pytest.raises(CorrectionError, match='different, as Anna told'):
         merge(memory, [1, 3])
     merge(memory, [1, 3], force=True)
-    assert said(memory) == {(1, 3, 'same'), (1, 2, 'same'), (3, 4, 'same')}
+    assert said(memory) == {(1, 2, 'same'), (1, 3, 'same'), (2, 3, 'same'), (3, 4, 'same')}
 
 
 def test_a_name_is_found_by_and_the_old_one_still_is(memory: MemoryStore) -> None:
@@ -188,3 +189,11 @@ def test_names_through_merges_and_splits(memory: MemoryStore) -> None:
     assert documents(memory)[1] == 'mug' and documents(memory)[5] == 'my mug (mug)'
     with memory.reading() as session:  # each name stays with what it was given to
         assert {row.observation_id for row in session.query(schema.NamingRow)} == {5}
+
+
+def test_what_the_whole_is_not_its_parts_are_not_either(memory: MemoryStore) -> None:
+    entity(memory, seen=4)
+    split(memory, 1, [3, 4])
+    split(memory, 2, [4])
+    assert {(first, second) for first, second, verdict in said(memory)
+            if verdict == 'different'} == {(1, 3), (3, 4), (1, 4)}

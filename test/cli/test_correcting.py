@@ -37,7 +37,7 @@ def mugs(emv: Emv, tmp_path: Path) -> Emv:
 def test_a_merge_and_its_old_id(mugs: Emv) -> None:
     done = mugs('merge', 'e2', 'e1', '--name', 'my mug', '--author', 'Anna', '--json')
     assert done.status == 0 and done.json['entities'] == ['e2'] and done.json['changed']
-    assert len(done.json['verdicts']) == len(done.json['names']) == 1
+    assert len(done.json['verdicts']) == 3 and len(done.json['names']) == 1
     shown = mugs('show', 'e1', '--json').json
     assert shown['merged_into'] == 'e2' and len(shown['members']) == 4
     assert shown['verdicts'][0]['author'] == 'Anna'
