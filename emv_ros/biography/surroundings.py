@@ -6,12 +6,13 @@ whose box is nearest to the other thing. Nothing recorded after an observation i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.rule_words import (
@@ -38,6 +39,20 @@ BEFORE_NS = 60 * SECOND_NS
 SAME_PLACE = 0.5
 
 
+class _Thing(NamedTuple):
+    """An object of a scene."""
+
+    id: int
+    name: str
+    instance: str
+    bbox: Sequence[float] | None
+
+
+# Of one scene: how each object stands, and what each holds, by its id.
+_SceneTold = tuple[dict[int, list[State]], dict[int, list[str]]]
+_NOTHING: _SceneTold = ({}, {})
+
+
 @dataclass(slots=True)
 class Around:
     """One observation with its looks: relations of each scene that holds it, in order of time."""
@@ -56,21 +71,15 @@ def read_around(session: Session, rows: Sequence[schema.ObservationRow]) -> list
     """Return observations of one robot with what their scenes say of them."""
     found = {row.id: Around(row) for row in rows}
     own = list(_own_objects(session, rows))
-    scene_ids = sorted({item.scene_id for _, item in own})
-    objects = _by_scene(session, schema.SceneObjectRow, scene_ids)
-    relations = _by_scene(session, schema.SceneRelationRow, scene_ids)
-    for key, item in sorted(own, key=lambda pair: (pair[1].stamp_ns, pair[1].id)):
+    told = _told_in_scenes(session, sorted({scene_id for _, scene_id, _ in own}))
+    for key, scene_id, item_id in sorted(own, key=lambda triple: triple[1:]):
         around = found[key]
         if len(around.looks) >= MAX_LOOKS:
             around.looks = around.looks[::2]
-        things = objects.get(item.scene_id, [])
-        said = relations.get(item.scene_id, [])
-        around.looks.append([
-            *((one.predicate, _called(one.object, things)) for one in _of(item, things, said)),
-            *((HOLDS[words_of_name(one.predicate)], _called(one.subject, things))
-              for one in _done_to(item, things, said))])
+        stands, holds = told.get(scene_id, _NOTHING)
+        around.looks.append(stands.get(item_id, []))
         if around.row.is_person:
-            around.holds += _held_by(item, things, said)
+            around.holds += holds.get(item_id, [])
     return list(found.values())
 
 
@@ -141,82 +150,74 @@ def _has_rival(row: schema.ObservationRow, begins_ns: int, run: Run,
 
 
 def _own_objects(session: Session, rows: Sequence[schema.ObservationRow]
-                 ) -> Iterator[tuple[int, schema.SceneObjectRow]]:
-    """Yield the objects in scenes that are an observation's, by its id."""
+                 ) -> Iterator[tuple[int, int, int]]:
+    """Yield (observation, scene, object) of the objects in scenes that are an observation's.
+
+    Scenes of one camera are numbered in order of time.
+    """
     item, linked = schema.SceneObjectRow, set[int]()
     for part in _parts([row.id for row in rows]):
-        for found in session.scalars(select(item).where(item.observation_id.in_(part))):
-            assert found.observation_id is not None
-            linked.add(found.observation_id)
-            yield found.observation_id, found
+        for observation_id, scene_id, item_id in session.execute(
+                select(item.observation_id, item.scene_id, item.id)
+                .where(item.observation_id.in_(part))):
+            linked.add(observation_id)
+            yield observation_id, scene_id, item_id
     for row in rows:
         if row.instance and row.id not in linked:
-            for found in session.scalars(select(item).where(and_(
+            for scene_id, item_id in session.execute(select(item.scene_id, item.id).where(
                     item.robot_id == row.robot_id, item.name == row.name,
                     item.stamp_ns >= row.stamp_ns, item.stamp_ns <= row.end_ns,
-                    item.instance == row.instance))):
-                yield row.id, found
+                    item.instance == row.instance)):
+                yield row.id, scene_id, item_id
 
 
-def _by_scene(session: Session, table: Any, scene_ids: Sequence[int]) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = {}
+def _told_in_scenes(session: Session, scene_ids: Sequence[int]) -> dict[int, _SceneTold]:
+    """Return what scenes tell of their objects."""
+    item, link = schema.SceneObjectRow, schema.SceneRelationRow
+    things: dict[int, list[_Thing]] = {}
+    relations: dict[int, list[tuple[str, str, str]]] = {}
     for part in _parts(scene_ids):
-        for item in session.scalars(
-                select(table).where(table.scene_id.in_(part)).order_by(table.id)):
-            found.setdefault(item.scene_id, []).append(item)
-    return found
+        for scene_id, *values in session.execute(
+                select(item.scene_id, item.id, item.name, item.instance, item.bbox)
+                .where(item.scene_id.in_(part)).order_by(item.id)):
+            things.setdefault(scene_id, []).append(_Thing(*values))
+        for scene_id, subject, predicate, other in session.execute(
+                select(link.scene_id, link.subject, link.predicate, link.object)
+                .where(link.scene_id.in_(part)).order_by(link.id)):
+            relations.setdefault(scene_id, []).append((subject, predicate, other))
+    return {scene_id: _told(found, relations.get(scene_id, []))
+            for scene_id, found in things.items()}
 
 
-def _of(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[Any]:
-    """Yield the relations of a scene whose subject is this object."""
-    groups: dict[tuple[str, str, str], list[Any]] = {}
-    for one in relations:
-        if one.subject == _key(item):
-            groups.setdefault((one.subject, one.predicate, one.object), []).append(one)
-    rivals = [thing for thing in things if _key(thing) == _key(item)]
-    for (_, _, other), said in groups.items():
-        ranked = sorted(rivals, key=lambda thing: _gap_to(thing, other, things))
-        if any(thing is item or thing.id == item.id for thing in ranked[:len(said)]):
-            yield said[0]
+def _told(things: Sequence[_Thing], relations: Sequence[tuple[str, str, str]]) -> _SceneTold:
+    """Return how the objects of a scene stand, and what persons hold, by the objects' ids."""
+    by_key: dict[str, list[_Thing]] = {}
+    for thing in things:
+        by_key.setdefault(thing.instance or thing.name, []).append(thing)
+    names = {thing.instance: thing.name for thing in things if thing.instance}
+    stands: dict[int, list[State]] = {}
+    holds: dict[int, list[str]] = {}
+    for (subject, predicate, other), count in Counter(relations).items():
+        doing = words_of_name(predicate)
+        subjects, others = by_key.get(subject, []), by_key.get(other, [])
+        if len(subjects) > count:  # of several like things the nearest ones
+            subjects = sorted(subjects, key=lambda thing: _gap_to(thing, others))[:count]
+        for thing in subjects:
+            stands.setdefault(thing.id, []).append((predicate, names.get(other, other)))
+        if doing in HOLDS and len(others) == 1:
+            stands.setdefault(others[0].id, []).append(
+                (HOLDS[doing], names.get(subject, subject)))
+        if doing in HELD and len(others) == 1:
+            holds.setdefault(others[0].id, []).append(names.get(subject, subject))
+        elif HOLDS.get(doing) in HELD and len(by_key.get(subject, ())) == 1:
+            holds.setdefault(subjects[0].id, []).append(names.get(other, other))
+    return stands, holds
 
 
-def _done_to(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[Any]:
-    """Yield the relations of those who hold or use this object, where they tell which it is."""
-    if _is_sole(item, things):
-        yield from (one for one in relations if one.object == _key(item)
-                    and words_of_name(one.predicate) in HOLDS)
-
-
-def _held_by(item: Any, things: Sequence[Any], relations: Sequence[Any]) -> Iterator[str]:
-    """Yield what this person holds, where nobody else could."""
-    if not _is_sole(item, things):
-        return
-    for one in relations:
-        predicate = words_of_name(one.predicate)
-        if one.object == _key(item) and predicate in HELD:
-            yield _called(one.subject, things)
-        elif one.subject == _key(item) and HOLDS.get(predicate) in HELD:
-            yield _called(one.object, things)
-
-
-def _is_sole(item: Any, things: Sequence[Any]) -> bool:
-    return sum(_key(thing) == _key(item) for thing in things) == 1
-
-
-def _key(thing: Any) -> str:
-    return str(thing.instance or thing.name)
-
-
-def _called(key: str, things: Sequence[Any]) -> str:
-    """Return the name of what a relation names by its instance."""
-    return next((str(thing.name) for thing in things if thing.instance == key), key)
-
-
-def _gap_to(thing: Any, other: str, things: Sequence[Any]) -> float:
-    """Return how far a box lies from the nearest box of another thing, px."""
-    gaps = [_gap(thing.bbox, one.bbox) for one in things
-            if _key(one) == other and one.id != thing.id and thing.bbox and one.bbox]
-    return min(gaps, default=math.inf)
+def _gap_to(thing: _Thing, others: Sequence[_Thing]) -> float:
+    """Return how far a box lies from the nearest box of other things, px."""
+    return min((_gap(thing.bbox, other.bbox) for other in others
+                if other.id != thing.id and thing.bbox and other.bbox), default=math.inf)
 
 
 def _gap(first: Sequence[float], second: Sequence[float]) -> float:

@@ -125,7 +125,12 @@ def words_of_observation(seen: Observation) -> str:
 
 
 def is_of_scenes(seen: Observation) -> bool:
-    """Whether an observation was made of scenes alone, which tell the same themselves."""
+    """Whether an observation was made of scenes alone, which tell the same themselves.
+
+    Of one that was tracked in pictures that holds as long as nothing happened to it.
+    """
+    if seen.clip_id is not None:
+        return seen.made_by in ('detector', 'rule', 'model') and not seen.event
     return seen.made_by == 'rule' and bool(seen.instance) and seen.clip_id is None
 
 
