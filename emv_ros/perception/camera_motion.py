@@ -56,11 +56,12 @@ class CameraMotion:
         size = (pixels.shape[1], pixels.shape[0])
         grey = _small(pixels)
         still = _mask(grey, size, boxes)
-        small = identity()
+        warp = identity()
         if self._grey is not None and self._grey.shape == grey.shape:
-            small = _motion(self._grey, grey, self._still, still)
-        warp = identity() if self._grey is None else _enlarged(
-            small, _scale(self._grey, self._size), _scale(grey, size))
+            warp = _enlarged(_motion(self._grey, grey, self._still, still),
+                             _scale(self._grey, self._size), _scale(grey, size))
+        elif self._grey is not None:  # of another shape
+            warp[0, 0], warp[1, 1] = size[0] / self._size[0], size[1] / self._size[1]
         self._grey, self._size, self._still = grey, size, still
         return warp
 
@@ -69,9 +70,10 @@ def _small(pixels: Pixels) -> Grey:
     import cv2
 
     height, width = pixels.shape[:2]
-    scale = min(1.0, EDGE / max(height, width))
+    scale = EDGE / max(height, width)  # small ones grow, so that all sizes can be compared
     edges = (max(1, round(width * scale)), max(1, round(height * scale)))
-    small = cv2.resize(as_colour(pixels), edges, interpolation=cv2.INTER_AREA)
+    method = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    small = cv2.resize(as_colour(pixels), edges, interpolation=method)
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2GRAY), np.uint8)
 
 
@@ -128,7 +130,7 @@ def _features(
     """Return points that look alike in both pictures, each the best for the other."""
     import cv2
 
-    orb = cv2.ORB_create(500)
+    orb = cv2.ORB.create(500)
     points, looks = orb.detectAndCompute(before, mask)
     points_after, looks_after = orb.detectAndCompute(after, mask_after)
     if looks is None or looks_after is None:

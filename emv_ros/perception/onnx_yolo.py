@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
-from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of
+from emv_ros.perception.raw_boxes import SUPPRESS_IOU, as_colour, class_names, detections_of
 
 Floats = NDArray[np.float32]
 
-SUPPRESS_IOU = 0.6  # of two boxes of a class that overlap more, the surer one stays
 GREY = 114  # what fills the margins, as in training
 _CANDIDATES = 1000  # rows that are compared with one another
 _TASKS = ('detect', 'segment', 'pose')
@@ -66,7 +65,7 @@ class OnnxYolo:
         picture = as_colour(pixels)
         height, width = picture.shape[:2]
         canvas, scale, left, top = self._frame.letterbox(picture)
-        blob = canvas[None, :, :, ::-1].transpose(0, 3, 1, 2).astype(self._type) / self._type(255)
+        blob = (canvas[None, :, :, ::-1].transpose(0, 3, 1, 2) / np.float32(255)).astype(self._type)
         try:
             output = self._session.run(None, {self._input: np.ascontiguousarray(blob)})[0]
         except Exception as error:  # onnxruntime raises errors without a common class
@@ -103,7 +102,8 @@ class OnnxYolo:
         kept = np.asarray(cv2.dnn.NMSBoxesBatched(
             np.hstack([corners, sizes]).tolist(), scores.tolist(), classes.tolist(),
             self._min_confidence, SUPPRESS_IOU) if len(best) else [], np.int64)
-        return np.hstack([corners, corners + sizes])[kept], scores[kept], classes[kept]
+        found = np.hstack([corners, corners + sizes])[kept]
+        return np.asarray(found, np.float32), scores[kept], classes[kept]
 
     def _unknown(self, output: Floats) -> str:
         return (f'checkpoint {self._path} is no YOLO detector: its output of shape {output.shape} '

@@ -16,6 +16,7 @@ from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import PERSON, Box, Detection, Pixels, area, iou
 
 MIN_EDGE = 1.0  # px: what is thinner shows nothing
+SUPPRESS_IOU = 0.6  # of two boxes of one class that overlap more, the surer one stays
 # Two names for one thing: boxes that cover the same are kept once, under the surer name.
 SAME_BOX_IOU = 0.85
 MOST = 300  # detections kept of one picture

@@ -222,7 +222,7 @@ def _best_other(values: Floats) -> Floats:
         return np.zeros_like(values)
     second, first = np.sort(values, axis=1)[:, -2:].T
     is_first = np.arange(values.shape[1]) == values.argmax(axis=1)[:, None]
-    return np.where(is_first, second[:, None], first[:, None])
+    return np.asarray(np.where(is_first, second[:, None], first[:, None]))
 
 
 def _is_sure(detection: Detection) -> bool:

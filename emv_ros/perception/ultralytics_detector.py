@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
-from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of
+from emv_ros.perception.raw_boxes import SUPPRESS_IOU, as_colour, class_names, detections_of
 
 MOST_WORDS = 240  # characters of an error that are passed on
 _TASKS = ('detect', 'segment', 'pose')
@@ -40,8 +40,8 @@ class UltralyticsDetector:
         """
         self._checkpoint = checkpoint
         self._options = {
-            'conf': min_confidence, 'imgsz': image_size, 'device': device or None,
-            'verbose': False, 'save': False}
+            'conf': min_confidence, 'iou': SUPPRESS_IOU, 'imgsz': image_size,
+            'device': device or None, 'verbose': False, 'save': False}
         self._min_confidence = min_confidence
         source = _source(checkpoint)
         try:
