@@ -313,6 +313,7 @@ class _Lot:
 
     def _write(self) -> None:
         self.writer.write()
-        self._known.own(('observation', key) for key in self.entity_of)
-        self._known.own(('entity', key) for key in self.writer.made)
+        self._known.settle(self._session, {
+            *(('observation', key) for key in self.entity_of),
+            *(('entity', key) for key in self.writer.made)})
 

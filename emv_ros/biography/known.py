@@ -47,7 +47,7 @@ class Known:
         self._robot_id = robot_id
         self._most = most
         self._mark = Mark()
-        self._own: set[Change] = set()
+        self._left: set[Change] = set()  # what others changed and is not taken over yet
         self._references: dict[Key, References] = {}
         self._session: Session | None = None
 
@@ -55,7 +55,7 @@ class Known:
         """Take over what changed in the database since the last time; the first time, read all."""
         self._session = session
         found = since(session, self._mark) if self._mark.id else None
-        strange = found[0] - self._own if found else set()
+        strange = self._left | found[0] if found else set()
         if found is None or len(strange) > MANY:
             self._references = {}
             self._mark = mark_of(session)
@@ -64,15 +64,20 @@ class Known:
         else:
             self._mark = found[1]
             self._renew(session, strange)
-        self._own = set()
+        self._left = set()
 
     def forget(self) -> None:
         """Hold nothing again: what was added came to nothing in the database."""
         self._mark = Mark()
 
-    def own(self, changes: Iterable[Change]) -> None:
-        """Note changes of our own, which need not be taken over."""
-        self._own.update(changes)
+    def settle(self, session: Session, own: set[Change]) -> None:
+        """Pass over changes of our own in this transaction: what we wrote was added here, too."""
+        found = since(session, self._mark)
+        if found is None:
+            self.forget()
+        else:
+            changed, self._mark = found
+            self._left = changed - own
 
     def get(self, model: str, length: int, is_person: bool) -> References:
         """Return the references that may be compared with looks of a model and a length."""
