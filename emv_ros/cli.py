@@ -34,6 +34,7 @@ VERBS = {
     'split': ('split', 'tell that some observations of an entity are of another thing'),
     'rename': ('rename', 'tell what a thing or person is called'),
     'perceive': ('perceive', 'find things in stored pictures: scenes and observations'),
+    'forget': ('forgetting', 'take observations and entities out of the memory, for good'),
     'consolidate': ('consolidating', 'bring the history tree up to date'),
     'stats': ('stats', 'say what the memory holds'),
     'eval': ('evaluating', 'measure the memory on sets of questions'),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 import os
 from pathlib import Path
+import sqlite3
 from typing import Any
 from urllib.parse import unquote
 
@@ -129,6 +130,23 @@ def transaction(engine: Engine, write: bool) -> Iterator[Session]:
         raise translate(error, place_of(engine.url)) from error
     except (UnicodeEncodeError, OverflowError) as error:  # of the driver: half a character, 2**63
         raise StoreValueError(f'a value that the database cannot hold: {error}') from error
+
+
+def fold_log(engine: Engine) -> bool:
+    """Fold SQLite's write-ahead log into its file and cut it to nothing.
+
+    False where another connection is in its way, and for other databases.
+    """
+    if engine.dialect.name != 'sqlite':
+        return False
+    connection = engine.raw_connection()
+    try:  # outside a transaction, which is where alone it can be done
+        busy, _, _ = connection.cursor().execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone()
+        return not busy
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.close()
 
 
 def translate(error: SQLAlchemyError, place: str) -> StoreError:

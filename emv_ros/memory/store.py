@@ -20,7 +20,14 @@ from sqlalchemy.orm import Session as OrmSession
 from emv_ros.errors import NotFoundError, RecordError, StoreError, StoreReadOnlyError
 from emv_ros.memory import schema
 from emv_ros.memory.adding import add_records, renew_documents
-from emv_ros.memory.database import is_read_only, open_engine, place_of, sqlite_url, transaction
+from emv_ros.memory.database import (
+    fold_log,
+    is_read_only,
+    open_engine,
+    place_of,
+    sqlite_url,
+    transaction,
+)
 from emv_ros.memory.migrate import migrate
 from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.memory.pictures import PictureFolder
@@ -75,6 +82,13 @@ class MemoryStore:
     def close(self) -> None:
         """Give all connections back; the write-ahead log is folded into the file."""
         self._engine.dispose()
+
+    def fold_log(self) -> bool:
+        """Fold the write-ahead log into the file and empty it, so that nothing deleted is left.
+
+        False where somebody reads or writes, or the database is on a server.
+        """
+        return fold_log(self._engine)
 
     def __enter__(self) -> MemoryStore:
         return self

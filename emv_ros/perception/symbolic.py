@@ -30,6 +30,7 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.adding import add_records, renew_documents
 from emv_ros.memory.among import among
+from emv_ros.memory.stay_state import key_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.detections import PERSON
 from emv_ros.perception.stays import Follower, Place, Stay, packed, unpacked
@@ -112,7 +113,7 @@ class _Observer:
         self._report = report
         self._gap_ns = round(settings.tree.event_gap_s * SECOND_NS)
         self._beside_ns = round(settings.perception.clip_gap_s * SECOND_NS)
-        self._key = f'symbolic:{robot_id}'
+        self._key = key_of(robot_id)
 
     def step(self) -> bool:
         """Take the next lot; False where there is none, or another process takes them."""

@@ -235,7 +235,7 @@ def test_the_pause_is_a_setting(store):
 
 def test_ten_scenes_a_second_of_thirty_things_are_kept_up_with(store):
     rng = random.Random(1)
-    places = {number: 'table' for number in range(30)}
+    places = dict.fromkeys(range(30), 'table')
     scenes = []
     for frame in range(3000):  # five minutes
         if frame % 200 == 0:

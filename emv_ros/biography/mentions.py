@@ -1,0 +1,176 @@
+"""What else tells of observations that are to be forgotten: their words in rows that stay.
+
+Words that were made beside them (where another thing lay, what a scene related) go and are made
+anew by the next description. What a source said itself (speech, parameters of skills, its own
+observations) is another record, and is forgotten as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+import json
+import re
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.memory.adding import renew_documents
+from emv_ros.memory.among import among
+from emv_ros.memory.entities import ALIASES, NAMED_BY, aliases_of, merged_ids
+from emv_ros.timeline import SECOND_NS
+
+# Descriptions take in what was around within less than this.
+AROUND_NS = 120 * SECOND_NS
+DETECTOR, SOURCE = 'detector', 'source'
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the forgotten is called: `all`, and of these `gone`, which nothing else is called."""
+
+    all: frozenset[str]
+    gone: frozenset[str]
+
+
+def names_of(session: Session, rows: Sequence[Any], entities: Sequence[Any]) -> Names:
+    """Return the names of observations and entities that go."""
+    seen, entity = schema.ObservationRow, schema.EntityRow
+    told = {word for row in rows for word in (row.name, row.instance, _called(row))}
+    told |= {word for row in entities for word in (row.name, *aliases_of(row.attributes))}
+    told -= {''}
+    ids, entity_ids = [row.id for row in rows], [row.id for row in entities]
+    staying = {
+        *_staying(session, seen.name, told, ~among(seen.id, ids)),
+        *_staying(session, seen.instance, told, ~among(seen.id, ids)),
+        *_staying(session, entity.name, told, ~among(entity.id, entity_ids))}
+    return Names(frozenset(told), frozenset(told - staying))
+
+
+def forget_mentions(session: Session, rows: Sequence[Any], names: Names) -> int:
+    """Take back what was written of other observations around these and names them.
+
+    Return of how many.
+    """
+    row, going = schema.ObservationRow, {item.id for item in rows}
+    pattern = _pattern(names.all)
+    found: dict[int, Any] = {}
+    for robot_id, first, last in _spans(rows):
+        for item in session.scalars(select(row).where(
+                row.robot_id == robot_id, row.stamp_ns <= last + AROUND_NS,
+                row.end_ns >= first - AROUND_NS, row.made_by != SOURCE)):
+            if item.id not in going and pattern is not None and pattern.search(_words(item)):
+                found[item.id] = item
+    # Texts that one of these told for others are told by none any more.
+    for item in session.scalars(select(row).where(
+            row.extra['told_by']['id'].as_integer().in_(sorted(going)))):
+        if item.id not in going:
+            found[item.id] = item
+    for item in found.values():
+        _take_back(item, pattern)
+    session.flush()
+    renew_documents(session, 'observation', list(found.values()))
+    return len(found)
+
+
+def forget_questions(session: Session, ids: Iterable[str], names: Names) -> int:
+    """Delete logged questions whose answer or trace shows one of the ids or a name that is gone."""
+    row = schema.QueryRow
+    pattern = _pattern({*ids, *names.gone})
+    if pattern is None:
+        return 0
+    found = [item.id for item in session.scalars(select(row)) if pattern.search(json.dumps(
+        [item.question, item.answer, item.message, item.evidence, item.trace],
+        ensure_ascii=False))]
+    session.execute(delete(row).where(among(row.id, found)))
+    return len(found)
+
+
+def rename_left(session: Session, entity_ids: Sequence[int], names: Names) -> int:
+    """Give entities that keep observations a name that these have, where theirs goes.
+
+    Names that stand in their aliases, or in the rows of what was merged into them, go as well.
+    """
+    entity, seen = schema.EntityRow, schema.ObservationRow
+    pattern, changed = _pattern(names.all), []
+    for item in session.scalars(select(entity).where(among(entity.id, entity_ids))):
+        left = session.scalars(select(seen.name).where(seen.entity_id == item.id).group_by(
+            seen.name).order_by(func.count().desc(), func.min(seen.stamp_ns))).all()
+        stays = {*left, *session.scalars(select(schema.NamingRow.name).join(
+            seen, seen.id == schema.NamingRow.observation_id).where(seen.entity_id == item.id))}
+
+        def goes(name: str, stays: Collection[str] = stays) -> bool:
+            return pattern is not None and name not in stays and bool(pattern.search(name))
+
+        for key in merged_ids(session, [item.id]).get(item.id, ()):
+            merged = session.get_one(entity, key)
+            merged.attributes = {}
+            merged.name = '' if goes(merged.name) else merged.name
+        aliases = aliases_of(item.attributes)
+        if not any(map(goes, (item.name, *aliases))):
+            continue
+        kept = {key: value for key, value in item.attributes.items() if key != ALIASES}
+        if goes(item.name):
+            item.name = left[0] if left else ''
+            kept.pop(NAMED_BY, None)
+        if others := [name for name in aliases if not goes(name)]:
+            kept[ALIASES] = others
+        item.attributes = kept
+        changed.append(item.id)
+    session.flush()
+    renew_documents(session, 'observation', session.scalars(
+        select(seen).where(among(seen.entity_id, changed))).all())
+    return len(changed)
+
+
+def _take_back(item: Any, pattern: re.Pattern[str] | None) -> None:
+    item.event = item.text = item.location = ''
+    item.attributes = {key: value for key, value in item.attributes.items()
+                       if pattern is None or not pattern.search(f'{key} {value}')}
+    item.extra = {key: value for key, value in item.extra.items()
+                  if key not in ('told_by', 'evidence', 'description_confidence')}
+    item.model = item.prompt_version = ''
+    if item.clip_id is not None:
+        item.made_by = DETECTOR  # so that it is described anew
+    item.pending = True
+
+
+def _words(item: Any) -> str:
+    return json.dumps([item.event, item.text, item.location, item.attributes, item.extra],
+                      ensure_ascii=False)
+
+
+def _called(row: Any) -> str:
+    """Return what a person was called before clothing told a name."""
+    before = row.extra.get('called') if isinstance(row.extra, dict) else None
+    return str(before.get('was', '')) if isinstance(before, dict) else ''
+
+
+def _pattern(words: Collection[str]) -> re.Pattern[str] | None:
+    said = sorted({word for word in words if word}, key=len, reverse=True)
+    if not said:
+        return None
+    return re.compile(rf'(?<!\w)(?:{"|".join(map(re.escape, said))})(?!\w)', re.IGNORECASE)
+
+
+def _staying(session: Session, column: Any, words: Collection[str],
+             others: Any) -> Iterable[str]:
+    told = sorted(words)
+    for start in range(0, len(told), 500):
+        yield from session.scalars(select(column).where(
+            column.in_(told[start:start + 500]), others).distinct())
+
+
+def _spans(rows: Sequence[Any]) -> list[tuple[int, int, int]]:
+    """Return (robot, first, last) of observations, near ones as one."""
+    joined: list[tuple[int, int, int]] = []
+    for item in sorted(rows, key=lambda row: (row.robot_id, row.stamp_ns)):
+        end_ns = max(item.stamp_ns, item.end_ns)
+        if joined and joined[-1][0] == item.robot_id and (
+                item.stamp_ns <= joined[-1][2] + AROUND_NS):
+            joined[-1] = (item.robot_id, joined[-1][1], max(joined[-1][2], end_ns))
+        else:
+            joined.append((item.robot_id, item.stamp_ns, end_ns))
+    return joined

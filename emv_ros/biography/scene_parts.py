@@ -1,0 +1,105 @@
+"""Objects of scenes that are of an observation, found and taken out with what names only them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import and_, delete, select
+from sqlalchemy.orm import Session
+
+from emv_ros.memory import schema
+from emv_ros.memory.among import among
+
+Reopen = Callable[[Session, str, Iterable[int]], None]
+
+CHUNK = 500
+# In `extra` of a scene: why parts of it were refused, in words that quote them.
+REFUSED = 'refused'
+
+
+def objects_showing(session: Session, rows: Sequence[Any], is_whole: bool) -> set[int]:
+    """Return the ids of the objects of scenes that are of observations.
+
+    By the link to their observation; by the instance within its span, and with `is_whole` in all of
+    its session.
+    """
+    part, scene = schema.SceneObjectRow, schema.SceneRow
+    found = set(session.scalars(select(part.id).where(
+        among(part.observation_id, [row.id for row in rows]))))
+    spans: dict[tuple[int, str], list[tuple[int, int]]] = {}
+    for row in rows:
+        if row.instance:
+            spans.setdefault((row.session_id, row.instance), []).append(
+                (row.stamp_ns, max(row.stamp_ns, row.end_ns)))
+    for (session_id, instance), told in spans.items():
+        query = select(part.id, part.stamp_ns).join(scene, scene.id == part.scene_id).where(
+            scene.session_id == session_id, part.instance == instance)
+        if not is_whole:
+            query = query.where(
+                scene.stamp_ns >= min(first for first, _ in told),
+                scene.stamp_ns <= max(last for _, last in told))
+        found.update(key for key, stamp_ns in session.execute(query)
+                     if is_whole or any(first <= stamp_ns <= last for first, last in told))
+    return found
+
+
+def objects_called(session: Session, robot_ids: Collection[int],
+                   names: Collection[str]) -> set[int]:
+    """Return the ids of the objects that bear a name and are of no observation."""
+    part, told, found = schema.SceneObjectRow, sorted(names), set()
+    for start in range(0, len(told), CHUNK):
+        found.update(session.scalars(select(part.id).where(
+            part.robot_id.in_(sorted(robot_ids)), part.name.in_(told[start:start + CHUNK]),
+            part.observation_id.is_(None))))
+    return found
+
+
+def take_out(session: Session, object_ids: Sequence[int], reopen: Reopen) -> tuple[int, int]:
+    """Delete objects, the relations that name only them, and scenes that show nothing else.
+
+    Return how many scenes changed or went, and how many relations went.
+    """
+    part = schema.SceneObjectRow
+    of_scene: dict[int, list[tuple[int, str, str]]] = {}
+    for item in session.execute(select(part.id, part.scene_id, part.name, part.instance).where(
+            among(part.id, object_ids))):
+        of_scene.setdefault(item.scene_id, []).append((item.id, item.name, item.instance))
+    scene_ids, relations = sorted(of_scene), 0
+    for start in range(0, len(scene_ids), CHUNK):
+        ids = scene_ids[start:start + CHUNK]
+        reopen(session, 'scene', ids)
+        session.execute(delete(part).where(among(
+            part.id, [key for scene_id in ids for key, _, _ in of_scene[scene_id]])))
+        relations += _without(session, ids, of_scene)
+    return len(scene_ids), relations
+
+
+def _without(session: Session, scene_ids: Sequence[int],
+             gone: dict[int, list[tuple[int, str, str]]]) -> int:
+    """Delete what else tells of the objects that are gone; return how many relations."""
+    part, relation, scene = schema.SceneObjectRow, schema.SceneRelationRow, schema.SceneRow
+    left: dict[int, set[str]] = {}
+    for item in session.execute(select(part.scene_id, part.name, part.instance).where(
+            among(part.scene_id, scene_ids))):
+        left.setdefault(item.scene_id, set()).update((item.name, item.instance))
+    going, kept = [], set()
+    for item in session.execute(select(relation.id, relation.scene_id, relation.subject,
+                                       relation.object).where(
+            among(relation.scene_id, scene_ids))):
+        names = {name for _, *told in gone[item.scene_id] for name in told} - {''} - left.get(
+            item.scene_id, set())
+        if names & {item.subject, item.object}:
+            going.append(item.id)
+        else:
+            kept.add(item.scene_id)
+    session.execute(delete(relation).where(among(relation.id, going)))
+    empty = [key for key in scene_ids if key not in left and key not in kept]
+    session.execute(delete(schema.NodeMemberRow).where(and_(
+        schema.NodeMemberRow.kind == 'scene', among(schema.NodeMemberRow.ref_id, empty))))
+    session.execute(delete(scene).where(among(scene.id, empty)))
+    for row in session.scalars(select(scene).where(among(scene.id, scene_ids))):
+        if REFUSED in row.extra:
+            row.extra = {key: value for key, value in row.extra.items() if key != REFUSED}
+    session.flush()
+    return len(going)
