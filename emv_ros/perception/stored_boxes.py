@@ -64,11 +64,12 @@ def cameras_with_boxes(session: Session, robot_id: int, after: int) -> tuple[set
     """
     scene, part = schema.SceneRow, schema.SceneObjectRow
     highest, cameras = after, set()
-    for scene_id, camera, extra in session.execute(
-            select(scene.id, scene.camera, scene.extra).where(
-                scene.id > after, scene.robot_id == robot_id).order_by(scene.id)):
+    # By id alone: an index of the robot would be taken else, and all of its life read.
+    for scene_id, owner, camera, extra in session.execute(
+            select(scene.id, scene.robot_id, scene.camera, scene.extra).where(
+                scene.id > after).order_by(scene.id)):
         highest = max(highest, scene_id)
-        if camera and camera not in cameras and DETECTOR not in extra and any(
+        if owner == robot_id and camera and camera not in cameras and DETECTOR not in extra and any(
                 session.scalars(select(part.bbox).where(part.scene_id == scene_id))):
             cameras.add(camera)
     return cameras, highest

@@ -42,12 +42,12 @@ def waiting(session: Session, robot_id: int, floor: int) -> tuple[dict[str, Wait
     found: dict[str, Waiting] = {}
     marks: dict[str, Mark] = {}
     highest = floor
+    # By id alone: an index of the robot would be taken else, and all of its life read.
     for item in session.execute(
-            select(row.id, row.session_id, row.stamp_ns, row.sha256, row.media_type, row.camera,
-                   row.is_depth)
-            .where(row.id > floor, row.robot_id == robot_id).order_by(row.id)):
+            select(row.id, row.robot_id, row.session_id, row.stamp_ns, row.sha256, row.media_type,
+                   row.camera, row.is_depth).where(row.id > floor).order_by(row.id)):
         highest = max(highest, item.id)
-        if item.is_depth:
+        if item.is_depth or item.robot_id != robot_id:
             continue
         picture = Picture(item.id, item.session_id, item.stamp_ns, item.sha256, item.media_type)
         if item.camera not in marks:
