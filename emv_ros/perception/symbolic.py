@@ -36,9 +36,11 @@ from emv_ros.perception.detections import PERSON
 from emv_ros.perception.stays import Follower, Place, Stay, packed, unpacked
 from emv_ros.records import Observation
 from emv_ros.settings import Settings
-from emv_ros.timeline import SECOND_NS
+from emv_ros.timeline import HOUR_NS, SECOND_NS
 
 LOT = 1000  # scenes in one transaction
+# What a source observed for longer than this is not looked for.
+LONGEST_NS = 24 * HOUR_NS
 # Relations that say where a thing is, the most telling first.
 PLACES = ('held by', 'in', 'inside', 'inside of', 'on', 'on top of', 'under', 'below', 'at')
 PERSONS = frozenset((PERSON, 'human'))
@@ -199,14 +201,16 @@ class _Observer:
 
     def _read(self, session: Session, after: int) -> _Lot | None:
         row = schema.SceneRow
-        scenes = {item.id: item for item in session.execute(
-            select(row.id, row.session_id, row.stamp_ns, row.camera).where(
-                row.id > after, row.robot_id == self._robot_id).order_by(row.id).limit(LOT))}
-        if not scenes:
+        # By id alone: an index of the robot would be taken else, and all of its life read.
+        rows = session.execute(
+            select(row.id, row.robot_id, row.session_id, row.stamp_ns, row.camera).where(
+                row.id > after).order_by(row.id).limit(LOT)).all()
+        if not rows:
             return None
+        scenes = {item.id: item for item in rows if item.robot_id == self._robot_id}
         ids = list(scenes)
         objects = self._objects(session, ids)
-        lot = _Lot(ids[-1], scenes=len(ids))
+        lot = _Lot(rows[-1].id, scenes=len(ids))
         if not objects:
             return lot
         relations = _relations(session, [key for key in ids if key in objects])
@@ -272,8 +276,8 @@ class _Observer:
         found: dict[Key, list[tuple[int, int]]] = {}
         for item in session.execute(
                 select(row.session_id, row.instance, row.stamp_ns, row.end_ns).where(
-                    row.robot_id == self._robot_id, row.instance != '', row.stamp_ns <= last,
-                    row.end_ns >= first,
+                    row.robot_id == self._robot_id, row.instance != '',
+                    row.stamp_ns.between(first - LONGEST_NS, last), row.end_ns >= first,
                     among(row.session_id, sorted({key[0] for key in keys})),
                     ~and_(row.made_by == MADE_BY, row.clip_id.is_(None)))):
             if (item.session_id, item.instance) in keys:
