@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
-from emv_ros.perception.raw_boxes import SUPPRESS_IOU, as_colour, class_names, detections_of
+from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of, suppressed
 
 Floats = NDArray[np.float32]
 
@@ -75,7 +75,7 @@ class OnnxYolo:
         return detections_of(
             boxes, scores, classes, self._names, (width, height), self._min_confidence)
 
-    def _rows(self, output: Floats) -> tuple[Floats, Floats, NDArray[Any]]:
+    def _rows(self, output: Floats) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return corners on the canvas (n × 4), confidences and classes of an output."""
         if output.ndim != 3 or output.shape[0] != 1 or min(output.shape) == 0:
             raise PerceptionError(self._unknown(output))
@@ -89,21 +89,17 @@ class OnnxYolo:
             raise PerceptionError(self._unknown(output))
         return self._suppressed(output[0, :4 + (count or rows - 4)].T)
 
-    def _suppressed(self, rows: Floats) -> tuple[Floats, Floats, NDArray[Any]]:
+    def _suppressed(self, rows: Floats) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the best of overlapping rows: centre, width, height, then one score a class."""
-        import cv2
-
         scores, classes = rows[:, 4:].max(axis=1), rows[:, 4:].argmax(axis=1)
         usable = np.isfinite(rows[:, :4]).all(axis=1) & (scores >= self._min_confidence)
         best = np.flatnonzero(usable)
         best = best[np.argsort(-scores[best], kind='stable')][:_CANDIDATES]
         scores, classes, sizes = scores[best], classes[best], rows[best, 2:4]
         corners = rows[best, :2] - sizes / 2
-        kept = np.asarray(cv2.dnn.NMSBoxesBatched(
-            np.hstack([corners, sizes]).tolist(), scores.tolist(), classes.tolist(),
-            self._min_confidence, SUPPRESS_IOU) if len(best) else [], np.int64)
-        found = np.hstack([corners, corners + sizes])[kept]
-        return np.asarray(found, np.float32), scores[kept], classes[kept]
+        found = np.hstack([corners, corners + sizes])
+        kept = suppressed(found, scores, classes)
+        return found[kept], scores[kept], classes[kept]
 
     def _unknown(self, output: Floats) -> str:
         return (f'checkpoint {self._path} is no YOLO detector: its output of shape {output.shape} '

@@ -84,6 +84,30 @@ def detections_of(
     return found
 
 
+def overlaps(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the IoU of each of n boxes with each of m, n × m."""
+    low = np.maximum(first[:, None, :2], second[None, :, :2])
+    high = np.minimum(first[:, None, 2:], second[None, :, 2:])
+    shared = np.prod(np.maximum(high - low, 0.0), axis=2)
+    areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0.0), axis=1)
+             for boxes in (first, second)]
+    covered = areas[0][:, None] + areas[1][None, :] - shared
+    return np.asarray(np.divide(shared, covered, out=np.zeros_like(shared), where=covered > 0))
+
+
+def suppressed(
+        boxes: NDArray[Any], scores: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return which boxes (n × 4 corners) are the best of their class and place, best first."""
+    left = np.argsort(-scores, kind='stable')
+    kept = []
+    while len(left):
+        best, left = left[0], left[1:]
+        kept.append(best)
+        is_same = overlaps(boxes[best][None], boxes[left])[0] > SUPPRESS_IOU
+        left = left[~(is_same & (classes[left] == classes[best]))]
+    return np.array(kept, np.int64)
+
+
 def clipped(box: Box, size: tuple[int, int]) -> Box | None:
     """Return the part of a box inside a picture of a width and height; None where there is none."""
     width, height = size

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from emv_ros.perception.box_motion import BoxMotion
 from emv_ros.perception.camera_motion import CameraMotion
 from emv_ros.perception.detections import Detection, Pixels
+from emv_ros.perception.raw_boxes import overlaps
 
 Floats = NDArray[np.float64]
 
@@ -163,17 +164,6 @@ class Tracker:
                 if mine is not None and track.looks is not None:
                     distances[row, column] = 1.0 - float(mine @ track.looks)
         return distances
-
-
-def overlaps(first: Floats, second: Floats) -> Floats:
-    """Return the IoU of each of n boxes with each of m, n × m."""
-    low = np.maximum(first[:, None, :2], second[None, :, :2])
-    high = np.minimum(first[:, None, 2:], second[None, :, 2:])
-    shared = np.prod(np.maximum(high - low, 0.0), axis=2)
-    areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0.0), axis=1)
-             for boxes in (first, second)]
-    covered = areas[0][:, None] + areas[1][None, :] - shared
-    return np.asarray(np.divide(shared, covered, out=np.zeros_like(shared), where=covered > 0))
 
 
 def _grown(boxes: Floats) -> Floats:

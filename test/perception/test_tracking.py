@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from emv_ros.perception.detections import Detection
-from emv_ros.perception.tracking import Tracker, overlaps
+from emv_ros.perception.raw_boxes import overlaps
+from emv_ros.perception.tracking import Tracker
 
 BLACK = np.zeros((240, 320, 3), np.uint8)
 SECOND = 1_000_000_000
