@@ -77,3 +77,28 @@ def test_a_new_name_is_found_by_search_and_biography(mugs: Emv) -> None:
     assert [item['id'] for item in found] == ['o5', 'o6']
     assert len(mugs('biography', 'mug', '--json').json) == 6
     assert 'already' in mugs('rename', 'e3', 'my favourite beaker').out
+
+
+def test_a_page(mugs: Emv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert 'biography-e1.html' in mugs('biography', 'e1', '--html').out
+    assert '<h1>mug <small>e1</small></h1>' in (tmp_path / 'biography-e1.html').read_text('utf-8')
+    told = mugs('biography', 'e2', '--html', 'two.html', '--json').json
+    assert told == {'id': 'e2', 'file': 'two.html', 'bytes': (tmp_path / 'two.html').stat().st_size}
+    assert mugs('biography', 'e1', '--html', '-').out.startswith('<!DOCTYPE html>')
+    several = mugs('biography', 'mug', '--html')
+    assert several.status == 1 and 'e1, e2, e3' in several.err
+    assert mugs('biography', 'e99', '--html').status == 1
+    assert mugs('biography', 'e1', '--html', 'no/such/folder/page.html').status == 1
+    heading = mugs('biography', 'e1').out.splitlines()[0]
+    assert heading.startswith('e1 mug: seen 2 times') and 'not e3: seen apart' in heading
+    assert 'perhaps e2' in heading
+
+
+def test_reindex(mugs: Emv) -> None:
+    assert mugs('reindex').status == 2
+    assert mugs('merge', 'e1', 'e2').status == 0
+    done = mugs('reindex', '--entities', '--json')
+    assert done.status == 0 and done.json['r1']['kept'] == 2
+    assert len(mugs('biography', 'e2', '--json').json) == 4
+    assert 'associated anew' in mugs('reindex', '--entities').out
