@@ -59,7 +59,7 @@ def test_a_detector_that_cannot_be_loaded_is_told(start, robot, tmp_path):
     process = start('perception', tmp_path / 'memory', perception__detector='absent.onnx')
     wait_until(lambda: 'nothing is detected' in told(robot), 'the note')
     assert 'absent.onnx' in told(robot)
-    assert 'absent.onnx' in process.output
+    wait_until(lambda: 'absent.onnx' in process.output, 'the line in the log')
 
 
 def test_it_looks_as_pictures_come_and_rests_when_the_camera_does(start, robot, tmp_path):
