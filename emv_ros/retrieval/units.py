@@ -9,17 +9,17 @@ thing is a setting (`merge`), for comparison. Nothing is ranked or chosen here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import String, cast, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
-from emv_ros.memory.queries import as_of
+from emv_ros.memory.queries import as_of, seen_as_of
 from emv_ros.memory.rows import record_of
 from emv_ros.retrieval.lexical import group_key
 from emv_ros.retrieval.scope import Scope
@@ -173,23 +173,41 @@ def _details(session: Session, scope: Scope, robots: Mapping[int, str],
         for key, level in session.execute(select(node.id, node.level).where(among(node.id, part))):
             known = found['node', key]
             found['node', key] = _Details(known.text, known.end_ns, level=level)
-    found |= _of_observations(session, by_kind.get('observation', ()))
+    found |= _of_observations(session, scope, by_kind.get('observation', ()))
     found |= _of_skills(session, scope, robots, by_kind.get('skill_event', ()))
     return found
 
 
-def _of_observations(session: Session,
+def _of_observations(session: Session, scope: Scope,
                      rows: Sequence[Any]) -> Iterator[tuple[tuple[str, int], _Details]]:
-    row = schema.ObservationRow
+    row, before_ns = schema.ObservationRow, scope.window.before_ns
     known = {item.ref_id: item for item in rows}
     for part in _parts(list(known)):
+        then = _as_seen_then(session, part, before_ns)
         for key, robot_id, name, instance, entity_id in session.execute(
                 select(row.id, row.robot_id, row.name, row.instance, row.entity_id)
                 .where(among(row.id, part))):
             thing = f'e{entity_id}' if entity_id is not None else (
                 f'{robot_id} {instance}' if instance else '')
+            text, name = then.get(key, (known[key].text, name))
             yield ('observation', key), _Details(
-                known[key].text, known[key].end_ns, thing=thing, name=name, entity_id=entity_id)
+                text, known[key].end_ns, thing=thing, name=name, entity_id=entity_id)
+
+
+def _as_seen_then(session: Session, ids: Sequence[int],
+                  before_ns: int | None) -> dict[int, tuple[str, str]]:
+    """Return the text and the name of observations of which more was told later, by their ids."""
+    row, found = schema.ObservationRow, dict[int, tuple[str, str]]()
+    if before_ns is None:
+        return found
+    extra = cast(row.extra, String)
+    for item in session.scalars(select(row).where(among(row.id, ids), or_(
+            row.end_ns > before_ns, extra.contains('"told_ns"'), extra.contains('"called"')))):
+        whole = record_of('observation', item, '')
+        seen = seen_as_of(whole, before_ns)
+        if replace(seen, end_ns=whole.end_ns) != whole:
+            found[item.id] = text_of(seen) or seen.name, seen.name
+    return found
 
 
 def _of_skills(session: Session, scope: Scope, robots: Mapping[int, str],

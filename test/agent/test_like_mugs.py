@@ -102,6 +102,15 @@ def test_what_was_used_later_than_the_question_is_not_known(home: Household) -> 
     assert rows == "[('o4', 'white', 'on shelf'), ('o1', '', ''), ('o5', '', '')]"
 
 
+def test_a_search_tells_no_more_than_was_known_then(home: Household) -> None:
+    two_mugs(home)
+    with home.console('2025-03-04 08:14:10') as console:
+        told = '\n'.join(console.lines("search('mug held by person BringCoffee')"))
+        assert ' mug e1' in told and 'held by' not in told and 'sink' not in told
+    with home.console(NOW) as console:
+        assert 'held by person' in '\n'.join(console.lines("search('mug held by person')"))
+
+
 def test_the_biography_of_each_of_a_name(home: Household) -> None:
     used, other = two_mugs(home)
     with home.store.writing() as session:
