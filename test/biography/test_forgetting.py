@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from emv_ros.agent.forgetting import forget
 from emv_ros.biography.forgetting import clear_files, forget_observations
+from emv_ros.biography.rebuild import rebuild
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
 from emv_ros.memory.clip_writer import ClipParts, Mark, Seen, SeenScene, Shown, write_clip
@@ -21,6 +22,8 @@ from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.queries import observations
 from emv_ros.memory.redaction import redact
 from emv_ros.memory.store import MemoryStore
+from emv_ros.perception.detections import Detection
+from emv_ros.perception.perceive import perceive
 from emv_ros.perception.symbolic import observe_scenes
 from emv_ros.records import (
     ImageRecord,
@@ -290,3 +293,64 @@ def test_only_the_box_is_filled(suffix: str, dtype: Any) -> None:
     assert abs(now[6:35, 6:35] - fill).max() <= 12 and abs(now[47:, :] - fill).max() <= 12
     assert abs(now[:40, 45:] - 200).max() <= 12
     assert redact(data, kind, [None], (80, 60)).data != data
+
+
+class SeesItEverywhere:
+    """A detector that would find the secret again in any picture."""
+
+    name = 'sees'
+
+    def detect(self, pixels: Any) -> list[Detection]:
+        return [Detection(name=SECRET, bbox=WHERE, confidence=0.9)]
+
+
+def test_neither_a_rebuild_nor_another_look_brings_it_back(life: Life) -> None:
+    store = life.store
+    wipe(life, ('entity', life.entity))
+    report = perceive(store, Settings(), detector=SeesItEverywhere(), finish=True)
+    assert report.pictures == report.observations == 0
+    rebuild(store, Settings().biography, 'r2', (0.7, 0.6))
+    consolidate(store, TreeSettings())
+    store.fold_log()
+    assert files_with(store.folder, SECRET) == []
+    assert [(item.id, item.entity_id) for item in observations(store)] == [
+        (life.mug, life.mug_entity)]
+
+
+def test_ids_are_never_used_again_and_what_comes_later_is_found(life: Life) -> None:
+    store = life.store
+    wipe(life, ('entity', life.entity))
+    new = store.add_many([Observation(stamp_ns=at(500), end_ns=at(501), name='cup')])
+    assert new[0] > max(life.secret, life.mug)
+    with pytest.raises(NotFoundError):
+        wipe(life, ('observation', life.secret))
+    with store.reading() as session:
+        row = schema.DocumentRow
+        assert {ref_id: text.strip() for ref_id, text in session.execute(
+            select(row.ref_id, row.text).where(row.kind == 'observation'))} == {
+            life.mug: 'mug', new[0]: 'cup'}
+
+
+def test_what_told_for_others_is_told_anew(life: Life) -> None:
+    with life.store.writing() as session:
+        row = session.get_one(schema.ObservationRow, life.mug)
+        row.location, row.text = '', ''
+        row.extra = {'told_by': {'id': life.secret, 'since_ns': at(0)}}
+    wipe(life, ('observation', life.secret))
+    mug, = observations(life.store)
+    assert (mug.made_by, dict(mug.extra)) == ('detector', {})
+
+
+def test_a_judgement_about_another_of_the_entity_is_handed_on(life: Life) -> None:
+    store = life.store
+    third, fourth = store.add_many([
+        Observation(stamp_ns=at(50), end_ns=at(51), name='mug', entity_id=life.mug_entity),
+        Observation(stamp_ns=at(60), end_ns=at(61), name='mug', entity_id=life.mug_entity)])
+    with store.writing() as session:
+        session.add(schema.VerdictRow(first_id=life.mug, second_id=fourth, verdict='same',
+                                      author='ann', stamp_ns=1))
+    done = wipe(life, ('observation', life.mug))
+    assert done.numbers['observations'] == 1 and 'entities' not in done.numbers
+    with store.reading() as session:
+        assert [(row.first_id, row.second_id) for row in session.scalars(
+            select(schema.VerdictRow))] == [(third, fourth)]
