@@ -33,6 +33,7 @@ VERBS = {
     'merge': ('merge', 'tell that several entities are the same thing'),
     'split': ('split', 'tell that some observations of an entity are of another thing'),
     'rename': ('rename', 'tell what a thing or person is called'),
+    'reindex': ('reindex', 'make anew which observations are of one thing'),
     'perceive': ('perceive', 'find things in stored pictures: scenes and observations'),
     'forget': ('forgetting', 'take observations and entities out of the memory, for good'),
     'consolidate': ('consolidating', 'bring the history tree up to date'),
