@@ -28,8 +28,11 @@ SURE = 0.5  # confidence from which a detection is matched first
 MIN_OVERLAP = 0.3  # IoU of a sure detection and its track
 MIN_FAINT_OVERLAP = 0.5  # of a faint one
 MIN_LOST_OVERLAP = 0.6  # with a track that the picture before did not show
-CLEAR_OVERLAP = 0.8  # from which a pair has no rival
+CLEAR_OVERLAP = 0.8  # from which a thing did not move: the pair has no rival
 RIVAL = 0.4  # share of its overlap from which another possibility makes a pair doubtful
+# After a pause like things may have changed places: those within reach are each other's rivals.
+BRIEF_S = 0.25  # a pause in which none do
+SPEED = 3.0  # sizes of a box by which a thing is moved in a second
 NEAR = 0.5  # of its size, by which a box grows on each side where looks count
 OTHER = 2.0  # times the distance of like looks, beyond which boxes that overlap are two things
 MEMORY_OF_LOOKS = 0.8  # share of the earlier looks of a track in its new ones
@@ -148,6 +151,11 @@ class Tracker:
         apart = np.where(is_same & ~is_other, 1 - overlaps(boxes, places), _NEVER)
         is_sure = np.array([_is_sure(detections[index]) for index in free])
         is_recent = np.array([track.seen_s >= self._before_s for track in tracks])
+        waits_s = np.array([self._now_s - track.seen_s for track in tracks])
+        reaches = SPEED * np.maximum(waits_s - BRIEF_S, 0.0)
+        could_be = is_same & (overlaps(_grown(boxes), _grown(places, reaches[:, None])) > 0)
+        has_moved = (reaches > 0) & (apart > 1 - CLEAR_OVERLAP)
+        apart[has_moved & _has_rival(could_be, is_recent)] = _NEVER
         pairs: dict[int, int] = {}
         for limit, rows, columns in (
                 (1 - MIN_OVERLAP, is_sure, is_recent),
@@ -166,9 +174,19 @@ class Tracker:
         return distances
 
 
-def _grown(boxes: Floats) -> Floats:
+def _has_rival(could_be: NDArray[np.bool_], is_recent: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where a track may have gone on elsewhere, or a detection be another track.
+
+    Tracks out of sight are no rivals of those that the picture before showed.
+    """
+    tracks = np.where(is_recent, could_be[:, is_recent].sum(axis=1)[:, None],
+                      could_be.sum(axis=1)[:, None])
+    return np.asarray((could_be.sum(axis=0) > 1) | (tracks > 1))
+
+
+def _grown(boxes: Floats, share: float | Floats = NEAR) -> Floats:
     """Return boxes that reach further by a share of their size, on each side."""
-    margin = NEAR * (boxes[:, 2:] - boxes[:, :2])
+    margin = share * (boxes[:, 2:] - boxes[:, :2])
     return np.hstack([boxes[:, :2] - margin, boxes[:, 2:] + margin])
 
 

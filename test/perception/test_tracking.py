@@ -92,6 +92,17 @@ def test_like_cups_that_cross_are_never_mixed() -> None:
     assert all(len(which) == 1 for which in cups.values()), cups
 
 
+def test_after_a_pause_like_cups_may_have_changed_places() -> None:
+    """A second apart: one that stayed is known, one that moved among others like it is not."""
+    tracker = Tracker()
+    assert tracker.update(BLACK, [thing(20), thing(80), thing(200)], stamp_ns=0) == [1, 2, 3]
+    assert tracker.update(
+        BLACK, [thing(20), thing(90), thing(200)], stamp_ns=SECOND) == [1, 4, 3]
+    alone = Tracker()
+    assert alone.update(BLACK, [thing(80)], stamp_ns=0) == [1]
+    assert alone.update(BLACK, [thing(90)], stamp_ns=SECOND) == [1]
+
+
 def test_a_moving_camera_is_taken_out() -> None:
     """Half a box further from picture to picture, and another way each time."""
     tracker = Tracker()

@@ -60,5 +60,5 @@ def test_no_track_wanders_from_cup_to_cup(film: Film) -> None:
 def test_at_fewer_pictures_no_two_cups_of_one_share_a_track(film: Film, step: int) -> None:
     """Between two of them cups change places, which boxes cannot tell; `followed` checks each."""
     tracks, _, steps = followed(film[::step])
-    assert len(tracks) >= 3
-    assert steps > 0
+    assert purity(tracks) >= 0.9
+    assert steps > 20
