@@ -64,8 +64,8 @@ def associate(store: MemoryStore, settings: BiographySettings, robot: str,
               cancel: threading.Event | None = None) -> AssociationReport:
     """Give an entity to each observation of a robot that waits for one.
 
-    `thresholds` (match, consistent) are those of the model of looks. Whoever does so again and
-    again keeps an `Associator`, which reads the memory once.
+    `thresholds` (match, consistent) are for looks whose model said nothing. Whoever does so again
+    and again keeps an `Associator`, which reads the memory once.
     """
     return Associator(store, settings, robot, thresholds).run(cancel)
 
@@ -162,6 +162,8 @@ class _Lot:
                 continue
             entity_id = self._entity(seen)
             if entity_id is None:
+                if not seen.is_evident:
+                    continue
                 entity_id = self.writer.make(seen)
             self._join(seen, entity_id)
         self._write()

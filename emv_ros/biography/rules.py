@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from emv_ros.memory import schema
+from emv_ros.memory.thresholds import stored_thresholds
 from emv_ros.settings import BiographySettings
 from emv_ros.timeline import SECOND_NS
 
@@ -24,7 +24,6 @@ Cosines = NDArray[np.float32]
 MATCH, CONSISTENT = 0.75, 0.60
 # Means that differ by less are equal: sums of floats in another order do.
 DIGITS = 5
-CALIBRATION = 'calibration:'
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,8 @@ def thresholds_of(session: Session, model: str, settings: BiographySettings,
                   default: tuple[float, float] | None) -> tuple[float, float]:
     """Return (match, consistent) for a model of looks.
 
-    A setting counts before what was calibrated, and that before the model's own `default`.
+    A setting counts before what was calibrated, and that before what the model says of itself;
+    `default` is for a model that says nothing.
     """
-    row = session.get(schema.StateRow, CALIBRATION + model)
-    calibrated = row.value if row else {}
-    own = default or (MATCH, CONSISTENT)
-    match = settings.match_similarity or calibrated.get('match') or own[0]
-    consistent = settings.consistent_similarity or calibrated.get('consistent') or own[1]
-    return float(match), float(consistent)
+    stored = stored_thresholds(session, model, default or (MATCH, CONSISTENT))
+    return (settings.match_similarity or stored[0], settings.consistent_similarity or stored[1])

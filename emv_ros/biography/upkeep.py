@@ -54,7 +54,7 @@ class Upkeep:
 
     def __init__(self, store: MemoryStore, settings: Settings,
                  thresholds: tuple[float, float] | None = None) -> None:
-        """Read nothing yet. `thresholds` (match, consistent) are those of the model of looks."""
+        """Read nothing yet. `thresholds` are for looks whose model said nothing of itself."""
         self._store = store
         self._settings = settings
         self._thresholds = thresholds

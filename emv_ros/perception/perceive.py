@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory.clip_writer import ClipParts, Mark, mark_of, set_mark, write_clip
 from emv_ros.memory.store import MemoryStore
+from emv_ros.memory.thresholds import note_thresholds
 from emv_ros.perception.assembling import assemble
 from emv_ros.perception.clips import Clip, chosen, cut, stride_for
 from emv_ros.perception.depth import DepthReader
@@ -77,6 +78,9 @@ def perceive(store: MemoryStore, settings: Settings, *, robot: str = '',
                  cancel or threading.Event(), progress or (lambda _done, _total: None))
     with store.reading() as session:
         robots = store.robot_ids(session, (robot,) if robot else ())
+    if appearance is not None:
+        own = appearance.thresholds
+        note_thresholds(store, appearance.name, own.match, own.consistent)
     for robot_id, name in robots.items():
         made.take(robot_id, name)
     return made.report()
