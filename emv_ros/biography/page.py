@@ -41,7 +41,7 @@ def page(store: MemoryStore, life: Life, zone: tzinfo) -> str:
     body = [f'<h1>{_text(life.name or life.id)} <small>{_text(life.id)}</small></h1>',
             f'<p class="line">{_text(line_of(life, zone))}.</p>', _facts(life, zone),
             '<h2>What was observed</h2>',
-            *_days(full, shown, zone), _also_seen(others, zone), _namesakes(life)]
+            *_days(full, shown, life.name, zone), _also_seen(others, zone), _namesakes(life)]
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -77,7 +77,7 @@ def _facts(life: Life, zone: tzinfo) -> str:
     return f'<dl>{rows}</dl>'
 
 
-def _days(seen: Sequence[Observation], shown: Mapping[int, Sequence[str]],
+def _days(seen: Sequence[Observation], shown: Mapping[int, Sequence[str]], name: str,
           zone: tzinfo) -> list[str]:
     parts: list[str] = []
     day = ''
@@ -85,18 +85,20 @@ def _days(seen: Sequence[Observation], shown: Mapping[int, Sequence[str]],
         if (today := format_stamp(item.stamp_ns, zone)[:10]) != day:
             day = today
             parts.append(f'<h3>{day}</h3>')
-        parts.append(_observation(item, shown.get(item.id or 0, ()), zone))
+        parts.append(_observation(item, shown.get(item.id or 0, ()), name, zone))
     return parts
 
 
-def _observation(item: Observation, pictures: Sequence[str], zone: tzinfo) -> str:
+def _observation(item: Observation, pictures: Sequence[str], name: str, zone: tzinfo) -> str:
     span = Interval(item.stamp_ns, max(item.stamp_ns, item.end_ns))
     when = format_span(span, zone).removeprefix(format_stamp(item.stamp_ns, zone)[:10]).strip()
     lasted = format_duration(span.end_ns - span.start_ns) if span.end_ns > span.start_ns else ''
     told = {key: value for key, value in item.attributes.items() if key not in OTHER_KEYS}
     lines = [
         f'<p class="when"><b>{_text(when)}</b> {_text(lasted)} <i>o{item.id}</i></p>',
-        _paragraph('what', item.name + (f' ({item.instance})' if item.instance else '')),
+        _paragraph('what', ' '.join(filter(None, (
+            item.name if item.name != name else '',
+            f'({item.instance})' if item.instance else '')))),
         _paragraph('where', item.location), _paragraph('event', item.event),
         _paragraph('text', item.text),
         _paragraph('told', '; '.join(f'{key}: {value}' for key, value in told.items()
@@ -123,7 +125,8 @@ def _picture(store: MemoryStore, shown: Shown, name: str) -> str:
         reason = str(error).replace(str(store.folder), '…')
         return f'<div class="gone">no picture i{shown.image.id}: {_text(reason)}</div>'
     what = f'{name or "it"} in picture i{shown.image.id}'
-    return (f'<img alt="{_text(what)}" title="{_text(what)}" '
+    kind = ' class="whole"' if shown.bbox is None else ''
+    return (f'<img{kind} alt="{_text(what)}" title="{_text(what)}" '
             f'src="data:image/jpeg;base64,{b64encode(data).decode("ascii")}">')
 
 

@@ -18,7 +18,8 @@ article p { margin: 0; } .when i, .times i { color: var(--soft); font-style: nor
 .event::before { content: "What happened: "; color: var(--soft); }
 .told { color: var(--soft); font-size: .9rem; }
 .crops { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: .5rem; }
-.crops img { max-height: 10rem; max-width: 100%; border-radius: .3rem; }
+.crops img { height: 6rem; max-width: 100%; object-fit: contain; border-radius: .3rem; }
+.crops img.whole { height: 9rem; }
 .gone { max-width: 14rem; padding: .6rem; border: 1px dashed var(--line); border-radius: .3rem;
   color: var(--soft); font-size: .85rem; }
 .times { columns: 14rem; padding-left: 1.2rem; }
