@@ -45,12 +45,12 @@ def pictures_of(store: MemoryStore, session: Session, row: schema.ObservationRow
     found = session.execute(
         select(shown, image).join(image, image.id == shown.image_id)
         .where(shown.observation_id == row.id).order_by(shown.id)).all()
-    crops = [(item, stored) for item, stored in found if item.is_crop and item.bbox]
+    crops = [(item, stored) for item, stored in found if item.is_crop]
     frames = [(item, stored) for item, stored in found if not item.is_crop]
     boxes = _boxes(session, row.id, [stored.id for _, stored in frames or crops])
     pictured = Pictured()
     for item, stored in crops:
-        if pictured.crops < MAX_CROPS and _add(
+        if item.bbox and pictured.crops < MAX_CROPS and _add(
                 store, stored, item.bbox, pictured, is_crop=True):
             pictured.crops += 1
     # Where no whole frame is kept for it, those of the crops show the surroundings.

@@ -160,8 +160,9 @@ def _own_objects(session: Session, rows: Sequence[schema.ObservationRow]
         for observation_id, scene_id, item_id in session.execute(
                 select(item.observation_id, item.scene_id, item.id)
                 .where(item.observation_id.in_(part))):
-            linked.add(observation_id)
-            yield observation_id, scene_id, item_id
+            if observation_id is not None:
+                linked.add(observation_id)
+                yield observation_id, scene_id, item_id
     for row in rows:
         if row.instance and row.id not in linked:
             for scene_id, item_id in session.execute(select(item.scene_id, item.id).where(
