@@ -72,6 +72,7 @@ class Relations:
         self._beliefs: dict[PairKey, _Belief] = {}
         self._met: dict[Hashable, tuple[int, int]] = {}  # the number of a thing, and when last seen
         self._count = 0
+        self._entering: set[int] = set()  # what may be in something: that is not sure yet
 
     def update(self, stamp_ns: int, size: tuple[int, int],
                things: Sequence[Thing]) -> list[Relation]:
@@ -84,11 +85,14 @@ class Relations:
         self._forget(stamp_ns)
         places = self._meet(stamp_ns, things)
         found: list[Relation] = []
+        self._entering.clear()
         for first, second in _pairs(places):
             found += self._resting(stamp_ns, band, things, first, second)
         resting = {thing for first, _, second in found for thing in ((first, second),
                                                                      (second, first))}
-        steady = _without_doubles(found, things)
+        # A sink is within a counter: what may be in the one is not said to be on the other.
+        steady = _without_doubles([relation for relation in found if relation[1] != ON
+                                   or relation[0] not in self._entering], things)
         for first, second in _pairs(places):
             if (first, second) not in resting:
                 steady += self._beside(stamp_ns, band, things, *self._from(things, first, second))
@@ -130,6 +134,8 @@ class Relations:
                     continue
                 belief = self._beliefs[_key(relation, things)] = _Belief()
             belief.hear(margins[relation], band, stamp_ns, going in (None, relation))
+            if relation[1] == IN and belief.held and belief.held[-1] and not belief.is_on:
+                self._entering.add(relation[0])
             if belief.is_on:
                 going = relation
             elif going == relation:
