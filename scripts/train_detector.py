@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Train the demonstration's own detector on rendered scenes, and write it with its report.
 
-    python scripts/train_detector.py [--work FOLDER] [--scenes N] [--epochs N] [--threads N]
+    python scripts/train_detector.py [--work FOLDER] [--scenes N] [--epochs N N …]
 
-Needs the extra [perception] and the packages onnx and onnxslim; minutes to an hour on a CPU. The
-checkpoint that lies in the work folder is measured and exported anew with --reuse.
+It learns in rounds, each on new scenes and from the weights of the one before. Needs the extra
+[perception] and the packages onnx and onnxslim; minutes to an hour on a CPU. The checkpoint that
+lies in the work folder is measured and exported anew with --reuse.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 
 from household import learning
 from household.judging import judge
-from household.report import Figures, report
+from household.report import Figures, Making, report
 from household.shapes import Box
 from household.training import make_scene, seen_in
 from make_demo_recording import CHECKOUT, simulate
@@ -43,37 +44,51 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument('--out', type=Path, default=CHECKOUT / 'emv_ros/demo/detector',
                         help='folder of household.onnx and its report')
     parser.add_argument('--work', type=Path, default=Path(tempfile.gettempdir()) / 'emv_detector')
-    parser.add_argument('--scenes', type=int, default=1600, help='scenes to train on')
-    parser.add_argument('--epochs', type=int, default=4)
+    parser.add_argument('--scenes', type=int, default=1600, help='scenes of a round')
+    parser.add_argument('--epochs', type=int, nargs='+', default=[4, 3], metavar='N',
+                        help='epochs of each round (default: two rounds, 4 and 3)')
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--reuse', action='store_true', help='no training: export and measure only')
     options = parser.parse_args(arguments)
     learning.prepare(options.work, options.threads)
-    data = options.work / 'data'
-    boxes = learning.write_scenes(data, 'train', range(options.scenes))
-    tests = {'held-out scenes': held_out(), "the recording's pictures": recorded()}
-    parts = dict(zip(tests, ('held_out', 'recording'), strict=True))
-    for title, frames in tests.items():
-        for number, (jpeg, seen) in enumerate(frames):
-            learning.write_labelled(data, parts[title], f'{number:06d}', jpeg, seen)
     began = time.monotonic()
-    checkpoint = options.work / 'runs/train/weights/last.pt'
+    checkpoint = options.work / 'last.pt'
     if not options.reuse:
-        checkpoint = learning.train(
-            options.work, learning.describe_data(data, 'held_out'), options.epochs, options.seed)
+        _learn(options, checkpoint)
     took_s = time.monotonic() - began
     model = options.out / 'household.onnx'
     learning.export(checkpoint, model)
-    figures = [
-        Figures(title, len(frames), Counter(name for _, seen in frames for name, _ in seen),
-                *learning.precision_of(checkpoint, learning.describe_data(data, parts[title])),
-                judge(model, frames))
-        for title, frames in tests.items()]
-    text = report(model, options.scenes, boxes, options.epochs, options.seed, figures)
-    (options.out / 'README.md').write_text(text, encoding='utf-8')
+    figures = [_figures(options.work / 'data', checkpoint, model, title, frames)
+               for title, frames in (('held-out scenes', held_out()),
+                                     ("the recording's pictures", recorded()))]
+    made = Making(options.scenes, options.epochs, options.seed, Counter(
+        name for seed in range(len(options.epochs) * options.scenes)
+        for name, _ in make_scene(seed).boxes))
+    (options.out / 'README.md').write_text(report(model, made, figures), encoding='utf-8')
     sys.stdout.write(f'{model}: {model.stat().st_size / 1e6:.2f} MB, trained in {took_s:.0f} s\n')
     return 0
+
+
+def _learn(options: argparse.Namespace, checkpoint: Path) -> None:
+    """Train round by round."""
+    data = options.work / 'data'
+    for number, epochs in enumerate(options.epochs):
+        part = f'train_{number}'
+        seeds = range(number * options.scenes, (number + 1) * options.scenes)
+        learning.write_scenes(data, part, seeds)
+        learning.train(options.work, learning.describe_data(data, part, part), epochs,
+                       options.seed + number, checkpoint if number else None)
+
+
+def _figures(data: Path, checkpoint: Path, model: Path, title: str,
+             frames: list[Frame]) -> Figures:
+    """Measure on one set of pictures."""
+    part = title.replace(' ', '_').replace("'", '')
+    for number, (jpeg, seen) in enumerate(frames):
+        learning.write_labelled(data, part, f'{number:06d}', jpeg, seen)
+    measured = learning.precision_of(checkpoint, learning.describe_data(data, part, part))
+    return Figures(title, len(frames), *measured, judge(model, frames))
 
 
 if __name__ == '__main__':

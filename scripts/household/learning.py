@@ -62,33 +62,43 @@ def write_labelled(folder: Path, part: str, name: str, jpeg: bytes,
     (folder / 'labels' / part / f'{name}.txt').write_text('\n'.join(lines) + '\n')
 
 
-def describe_data(folder: Path, part: str) -> Path:
-    """Write which pictures to train on and which part to test on, and return the file."""
-    content = {'path': str(folder.resolve()), 'train': 'images/train', 'val': f'images/{part}',
-               'names': dict(enumerate(CLASSES))}
-    path = folder / f'{part}.yaml'
+def describe_data(folder: Path, train_on: str, test_on: str) -> Path:
+    """Write which part to train on and which to test on, and return the file."""
+    content = {'path': str(folder.resolve()), 'train': f'images/{train_on}',
+               'val': f'images/{test_on}', 'names': dict(enumerate(CLASSES))}
+    path = folder / f'{train_on}_{test_on}.yaml'
     path.write_text(yaml.safe_dump(content))
     return path
 
 
-def train(folder: Path, data: Path, epochs: int, seed: int) -> Path:
-    """Train from scratch and return the checkpoint of the last epoch."""
-    import ultralytics
+def train(folder: Path, data: Path, epochs: int, seed: int, start: Path | None = None) -> Path:
+    """Train from scratch, or from a checkpoint, and return the checkpoint of the last epoch.
+
+    The rate of learning falls to nothing over the epochs.
+    """
     from ultralytics import YOLO
 
-    source = Path(ultralytics.__file__).parent / 'cfg/models/11/yolo11.yaml'
-    architecture = yaml.safe_load(source.read_text()) | {
-        'nc': len(CLASSES), 'scales': {'n': SCALE}}
-    path = folder / 'yolo11n.yaml'
-    path.write_text(yaml.safe_dump(architecture))
     shutil.rmtree(folder / 'runs', ignore_errors=True)
-    YOLO(str(path), task='detect').train(
+    YOLO(str(start or architecture(folder)), task='detect').train(
         data=str(data), imgsz=IMAGE_SIZE, epochs=epochs, batch=BATCH, seed=seed,
         device='cpu', workers=0, cache='ram', project=str(folder / 'runs'), name='train',
-        val=False, plots=False, pretrained=False, amp=False, optimizer='AdamW', lr0=0.002,
-        nbs=BATCH, cos_lr=True, warmup_epochs=0.5, mosaic=0.0, close_mosaic=0, scale=0.2,
+        val=False, plots=False, pretrained=start is not None, amp=False, optimizer='AdamW',
+        lr0=0.002, nbs=BATCH, cos_lr=True, warmup_epochs=0.5, mosaic=0.0, close_mosaic=0, scale=0.2,
         fliplr=0.5, hsv_h=0.01, hsv_s=0.3, hsv_v=0.3, erasing=0.0)
-    return folder / 'runs' / 'train' / 'weights' / 'last.pt'
+    made = folder / 'last.pt'
+    shutil.copyfile(folder / 'runs' / 'train' / 'weights' / 'last.pt', made)
+    return made
+
+
+def architecture(folder: Path) -> Path:
+    """Write the network that is trained, and return the file."""
+    import ultralytics
+
+    source = Path(ultralytics.__file__).parent / 'cfg/models/11/yolo11.yaml'
+    network = yaml.safe_load(source.read_text()) | {'nc': len(CLASSES), 'scales': {'n': SCALE}}
+    path = folder / 'yolo11n.yaml'
+    path.write_text(yaml.safe_dump(network))
+    return path
 
 
 def export(checkpoint: Path, target: Path) -> None:

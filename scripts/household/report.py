@@ -15,12 +15,21 @@ ERRORS = 6  # of each set of pictures that are told
 
 
 @dataclass
+class Making:
+    """How it was trained; `boxes` of each class were trained on."""
+
+    scenes: int  # of a round
+    epochs: list[int]  # of each round
+    seed: int
+    boxes: Counter[str]
+
+
+@dataclass
 class Figures:
     """What was measured on one set of pictures."""
 
     title: str
     pictures: int
-    boxes: Counter[str]
     map50: float
     map50_95: float
     each: dict[str, float]  # mAP50-95 of a class
@@ -48,15 +57,14 @@ class Figures:
         return f'- {self.title}: ' + ('; '.join(said) or 'none') + '.'
 
 
-def report(model: Path, scenes: int, boxes: Counter[str], epochs: int, seed: int,
-           figures: list[Figures]) -> str:
+def report(model: Path, made: Making, figures: list[Figures]) -> str:
     """Return the text of the report, in Markdown."""
     content = model.read_bytes()
     rows = '\n'.join(one.row for one in figures)
     errors = '\n'.join(one.errors for one in figures)
     per_class = '\n'.join(
-        f'| {name} | {boxes[name]} | ' + ' | '.join(_of_class(one, name) for one in figures) + ' |'
-        for name in CLASSES)
+        f'| {name} | {made.boxes[name]} | '
+        f'{" | ".join(_of_class(one, name) for one in figures)} |' for name in CLASSES)
     titles = ' | '.join(one.title for one in figures)
     return f"""# The demonstration's detector
 
@@ -64,8 +72,9 @@ def report(model: Path, scenes: int, boxes: Counter[str], epochs: int, seed: int
 of its camera. It knows nothing else: it is no detector for photographs.
 
 - Made by `scripts/train_detector.py`: a YOLO11 of depth {SCALE[0]} and width {SCALE[1]}, trained
-  from scratch on {scenes} rendered scenes ({sum(boxes.values())} boxes) for {epochs} epochs
-  (batches of {BATCH}, {IMAGE_SIZE} px, seed {seed}) on a CPU.
+  from scratch on a CPU in rounds of {' and '.join(map(str, made.epochs))} epochs, each on
+  {made.scenes} new rendered scenes ({sum(made.boxes.values())} boxes in all; batches of {BATCH},
+  {IMAGE_SIZE} px, seed {made.seed}).
 - The scenes (`scripts/household/training.py`) show the rooms with random things at random places,
   in random states, held by people or by the robot, under random light, turn of the camera and
   noise. None of them is a scene of the story that the recording tells.
