@@ -27,7 +27,8 @@ def observations_of(session: Session, entities: Sequence[Any]) -> dict[int, list
     for key, entity_id in session.execute(
             select(row.id, row.entity_id).where(among(row.entity_id, list(found)))
             .order_by(row.stamp_ns, row.id)):
-        found[entity_id].append(key)
+        if entity_id is not None:
+            found[entity_id].append(key)
     for entity_id, keys in found.items():
         if not keys:
             raise CorrectionError(f'e{entity_id} has no observations')

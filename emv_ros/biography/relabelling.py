@@ -105,8 +105,9 @@ def _move(session: Session, kept: Mapping[int, int]) -> None:
         if old in rows:
             rows[old].merged_into = None
     session.flush()
-    for table, column in ((schema.ObservationRow.__table__, 'entity_id'),
-                          (entity.__table__, 'merged_into')):
+    pointing: tuple[tuple[Any, str], ...] = (
+        (schema.ObservationRow.__table__, 'entity_id'), (entity.__table__, 'merged_into'))
+    for table, column in pointing:
         if changed:
             session.connection().execute(
                 update(table).where(table.c[column] == bindparam('made')).values(
@@ -138,11 +139,12 @@ def _give_names(session: Session, robot_id: int, before: Members, kept: Iterable
     naming, seen, entity = schema.NamingRow, schema.ObservationRow, schema.EntityRow
     given: dict[int, list[Any]] = {}
     named: set[int] = set()
-    for row, entity_id in session.execute(
+    for told, entity_id in session.execute(
             select(naming, seen.entity_id).join(seen, seen.id == naming.observation_id)
-            .where(seen.robot_id == robot_id, seen.entity_id.is_not(None)).order_by(naming.id)):
-        given.setdefault(entity_id, []).append(row)
-        named.add(row.observation_id)
+            .where(seen.robot_id == robot_id).order_by(naming.id)):
+        if entity_id is not None:
+            given.setdefault(entity_id, []).append(told)
+            named.add(told.observation_id)
     touched = []
     for row in session.scalars(select(entity).where(
             entity.robot_id == robot_id, entity.merged_into.is_(None))):

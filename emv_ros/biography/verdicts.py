@@ -135,7 +135,7 @@ def _heirs(session: Session, going: Collection[int]) -> dict[int, int | None]:
     for key, entity_id in session.execute(
             select(row.id, row.entity_id).where(among(row.entity_id, entities))
             .order_by(row.stamp_ns, row.id)):
-        if key not in entity_of:
+        if key not in entity_of and entity_id is not None:
             first.setdefault(entity_id, key)
     return {key: None if entity_id is None else first.get(entity_id)
             for key, entity_id in entity_of.items()}
