@@ -21,8 +21,10 @@ from emv_ros.memory.adding import renew_documents
 from emv_ros.memory.among import Numbers, among
 from emv_ros.memory.entities import NAMED_BY
 
-# Observations of an entity that tell its name, the latest.
-TOLD_BY = 1000
+Said = tuple[str, bool, str]  # name, whether it is a person, colour
+
+# Observations of an entity that tell its name, and its instances: the latest.
+TOLD_BY, INSTANCES_BY = 200, 1000
 
 _TABLE: Any = schema.ObservationRow.__table__
 _SEEN: Any = _TABLE.c
@@ -48,6 +50,8 @@ class EntityWriter:
         self._robot_id = robot_id
         self._joined = defaultdict[int, list[Seen]](list)  # what the database has not yet
         self._touched: set[int] = set()
+        self._said = defaultdict[int, set[Said]](set)  # by what joined
+        self._counted: set[int] = set()  # of which more changed than what joined
         self._of_name: dict[tuple[str, bool], int] = {}
 
     def make(self, seen: Seen) -> int:
@@ -66,7 +70,9 @@ class EntityWriter:
 
     def touch(self, entity_ids: Iterable[int | None]) -> None:
         """Let `write` look at what entities are called, though nothing joins them."""
-        self._touched.update(key for key in entity_ids if key is not None)
+        found = {key for key in entity_ids if key is not None}
+        self._touched |= found
+        self._counted |= found
 
     def of_name(self, seen: Seen) -> int | None:
         """Return the entity of what has the same name and kind."""
@@ -84,7 +90,7 @@ class EntityWriter:
     def instances(self, entity_id: int) -> set[tuple[int, str]]:
         """Return the (session, instance) of the latest observations of an entity."""
         latest = (select(_SEEN.session_id, _SEEN.instance).where(_SEEN.entity_id == entity_id)
-                  .order_by(_SEEN.id.desc()).limit(TOLD_BY).subquery())
+                  .order_by(_SEEN.id.desc()).limit(INSTANCES_BY).subquery())
         found = {(session_id, instance) for session_id, instance in self._session.execute(
             select(*latest.c).where(latest.c.instance != '').distinct())}
         return found | {(seen.session_id, seen.instance)
@@ -100,7 +106,8 @@ class EntityWriter:
         self._write_members()
         take_over(self._session, [self._session.get_one(schema.EntityRow, key)
                                   for key in (stays, *others)])
-        self._touched = (self._touched - set(others)) | {stays}
+        self._touched -= set(others)
+        self.touch([stays])
         self.made -= set(others)
         for key, entity_id in self._of_name.items():
             if entity_id in others:
@@ -112,6 +119,9 @@ class EntityWriter:
         self._write_members()
         changed = []
         for row in self._session.execute(_ROWS, {'ids': sorted(self._touched)}).all():
+            if row.id not in self._counted and all(
+                    _is_as(said, row) for said in self._said[row.id]):
+                continue  # it agrees with what most others say already
             values = self._values(row)
             if values != {'name': row.name, 'is_person': bool(row.is_person),
                           'attributes': row.attributes}:
@@ -124,14 +134,18 @@ class EntityWriter:
                 execution_options={'synchronize_session': False})
             self._session.expire_all()
         self._renew(joined)
-        self._touched.clear()
+        for pending in (self._touched, self._counted, self._said):
+            pending.clear()
 
     def _write_members(self) -> None:
         values = [{'of': seen.id, 'to': entity_id}
                   for entity_id, members in self._joined.items() for seen in members]
         if values:
             self._session.connection().execute(_MEMBERS, values)
-        self._touched |= self._joined.keys()
+        for entity_id, members in self._joined.items():
+            self._touched.add(entity_id)
+            self._said[entity_id].update(
+                (seen.name, seen.is_person, seen.colour) for seen in members)
         self._joined.clear()
 
     def _values(self, row: Any) -> dict[str, Any]:
@@ -162,6 +176,13 @@ class EntityWriter:
             renew_documents(self._session, 'observation', self._session.scalars(
                 select(row).where(among(row.id, list(observation_ids)),
                                   among(row.entity_id, sorted(called))).order_by(row.id)).all())
+
+
+def _is_as(said: Said, row: Any) -> bool:
+    name, is_person, colour = said
+    return ((name == row.name or NAMED_BY in row.attributes)
+            and is_person == bool(row.is_person)
+            and colour in ('', row.attributes.get('colour')))
 
 
 def _first(counted: Mapping[str, int]) -> str:
