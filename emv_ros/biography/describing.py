@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import threading
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from emv_ros.biography.description import PROMPT_VERSION
 from emv_ros.biography.looking import Looker, Vision
@@ -86,10 +86,8 @@ def _tell_some(store: MemoryStore, robot_id: int, report: DescriptionReport) -> 
     row, key = schema.ObservationRow, f'described:{robot_id}'
     mark = int((store.state(key) or {}).get('id', 0))
     with store.reading() as session:
-        rows = session.scalars(
-            select(row).where(row.id > mark - LATE_IDS, row.robot_id == robot_id,
-                              row.made_by == DETECTOR)
-            .order_by(row.stamp_ns, row.id).limit(CHUNK)).all()
+        rows = _waiting(session, robot_id, row.pending) or _waiting(
+            session, robot_id, row.id > mark - LATE_IDS)
         told = dict(zip((item.id for item in rows), tell_all(session, rows), strict=True))
         quiet = _quiet(session, robot_id, rows, told)
         latest = session.scalar(select(row.id).order_by(row.id.desc()).limit(1)) or 0
@@ -106,6 +104,19 @@ def _tell_some(store: MemoryStore, robot_id: int, report: DescriptionReport) -> 
         renew_documents(session, 'observation', changed)
     report.by_rule += len(changed)
     return bool(changed)
+
+
+def _waiting(session: Session, robot_id: int,
+             is_new: ColumnElement[bool] | InstrumentedAttribute[bool]
+             ) -> Sequence[schema.ObservationRow]:
+    """Return the earliest observations that nobody described, among those that came or changed.
+
+    Nearly all of them wait for the tree, too; one that it took in before does not any more.
+    """
+    row = schema.ObservationRow
+    return session.scalars(
+        select(row).where(row.robot_id == robot_id, row.made_by == DETECTOR, is_new)
+        .order_by(row.stamp_ns, row.id).limit(CHUNK)).all()
 
 
 def _write(item: schema.ObservationRow, told: Told, told_by: dict[str, int] | None) -> None:

@@ -23,11 +23,11 @@ def entity(home: Household, name: str = 'mug') -> int:
         return int(row.id)
 
 
-def seen(home: Household, start: str, end: str, entity_id: int | None, event: str, place: str,
-         **fields: str) -> int:
+def seen(home: Household, start: str, end: str, entity_id: int | None, event: str,
+         place: str) -> int:
     return home.store.add(Observation(
         stamp_ns=home.at(f'2025-03-{start}'), end_ns=home.at(f'2025-03-{end}'), name='mug',
-        entity_id=entity_id, event=event, location=place, text='white', made_by='rule', **fields))
+        entity_id=entity_id, event=event, location=place, text='white', made_by='rule'))
 
 
 def two_mugs(home: Household, is_by_name: bool = False) -> tuple[list[str], list[str]]:

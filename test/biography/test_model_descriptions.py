@@ -96,7 +96,7 @@ def test_a_description_is_written_into_the_row(memory: MemoryStore, mug: Any) ->
 def test_it_sees_crops_then_frames_with_the_box_drawn(memory: MemoryStore, mug: Any) -> None:
     eye = Eye([GOOD])
     look(memory, eye)
-    crop, frame = (cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    crop, frame = (np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))
                    for data in eye.calls[0]['images'])
     assert crop.shape == (48, 48, 3)  # the box of 40 × 40 px with a tenth around it
     assert frame.shape == (80, 100, 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seen_parts import at, clip, observation, observe, run, scene
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from emv_ros.biography.describing import describe
 from emv_ros.memory import queries, schema
@@ -32,6 +32,18 @@ def test_place_colour_and_a_skill_that_names_it(memory: MemoryStore) -> None:
         'during BringCoffee: hand over red mug', 'red', 'on table', 'rule')
     assert tell(memory) == 0  # once
     assert queries.observations(memory, text='hand over')[0].id == mug.id
+
+
+def test_one_that_lost_its_words_is_told_anew_however_old(memory: MemoryStore) -> None:
+    first = observe(memory, 0, 10)
+    scene(memory, 1, [first], [('mug', 'on', 'table')])
+    tell(memory)
+    memory.set_state('described:1', {'id': 50_000})
+    with memory.writing() as session:
+        session.execute(update(schema.ObservationRow).values(pending=False, location=''))
+        session.execute(update(schema.ObservationRow).values(made_by='detector', pending=True))
+    assert tell(memory) == 1
+    assert observation(memory, first).location == 'on table'
 
 
 def test_what_changes_is_what_happened(memory: MemoryStore) -> None:
