@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.verdicts import DIFFERENT, SAME
@@ -171,8 +171,7 @@ def _verdicts_around(session: Session,
     said: set[tuple[int, int, str]] = set()
     known: set[int] = set()
     fresh = set(found)
-    if not session.scalar(select(func.count()).select_from(
-            select(_SAID.id).limit(1).subquery())):
+    if session.scalar(select(_SAID.id).limit(1)) is None:
         return said
     while fresh:
         known |= fresh

@@ -13,10 +13,11 @@ import threading
 from entity_parts import NOON_NS, apart, held, look, said, see
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from emv_ros.biography import verdicts
 from emv_ros.biography.association import LOT, AssociationReport, Associator, associate
+from emv_ros.biography.waiting import waiting
 from emv_ros.errors import StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
@@ -32,7 +33,7 @@ def associated(store: MemoryStore, **settings: object) -> AssociationReport:
 
 
 def groups(store: MemoryStore) -> list[list[int]]:
-    """Return the observations of each entity, and under it those without one, as [] + them."""
+    """Return the observations of each entity."""
     return sorted(ids for key, ids in held(store).items() if key is not None)
 
 
@@ -383,3 +384,17 @@ def test_stamps_decide_and_not_the_order_of_rows(memory: MemoryStore) -> None:
     associated(memory)
     assert groups(memory) == [sorted((later, early, between))]
     assert NOON_NS % SECOND_NS == 0
+
+
+def test_what_waits_is_found_without_what_does_not(memory: MemoryStore) -> None:
+    look(memory, 0, 0)
+    asked = []
+    with memory.reading() as session:
+        event.listen(session.connection(), 'before_cursor_execute',
+                     lambda *given: asked.append(given[2:4]))
+        waiting(session, 1)
+        plans = [' / '.join(str(step[3]) for step in session.connection().exec_driver_sql(
+            f'EXPLAIN QUERY PLAN {statement}', values)) for statement, values in list(asked)]
+    assert len(plans) == 2 and 'state' in plans[0]
+    assert plans[1] == 'SEARCH observation USING INDEX ix_observation_entity_id '\
+        '(entity_id=? AND rowid>?)'
