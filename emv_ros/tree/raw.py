@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -99,8 +99,11 @@ def _stamps(session: Session, robot_id: int, gap: Interval) -> list[RawStamp]:
         found.extend(RawStamp(stamp_ns, what) for stamp_ns in session.scalars(
             select(table.stamp_ns).where(table.robot_id == robot_id, table.stamp_ns >= gap.start_ns,
                                          table.stamp_ns < gap.end_ns)))
+    # What a picture shows is told by its scene, where there is one.
+    is_told = exists().where(schema.SceneRow.image_id == image.id)
     rows = session.execute(select(image.stamp_ns, image.camera, image.is_depth).where(
-        image.robot_id == robot_id, image.stamp_ns >= gap.start_ns, image.stamp_ns < gap.end_ns))
+        image.robot_id == robot_id, image.stamp_ns >= gap.start_ns, image.stamp_ns < gap.end_ns,
+        ~is_told))
     found.extend(RawStamp(stamp_ns, f'{"depth " if is_depth else ""}pictures of {_camera(camera)}')
                  for stamp_ns, camera, is_depth in rows)
     return sorted(found)
