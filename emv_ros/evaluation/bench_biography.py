@@ -75,7 +75,8 @@ def bench_biography(folder: Path, observations: int = OBSERVATIONS, dimension: i
     if compared:
         tell(f'deciding {min(compared, observations):,} exactly')
         report.update(_compare(life, entities[:compared]))
-    return _rounded(report)
+    rounded: dict[str, Any] = _rounded(report)
+    return rounded
 
 
 class _Writing:

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from emv_ros.biography.upkeep import keep
 from emv_ros.errors import ImportFileError, StoreError
 from emv_ros.ingest.importing import import_path
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
+from emv_ros.perception.symbolic import observe_scenes
 from emv_ros.retrieval.embedders import TextEmbedder
 from emv_ros.retrieval.index import embed_missing
 from emv_ros.settings import Settings
@@ -41,7 +43,10 @@ def make_memory(folder: Path, data: Path, settings: Settings, embedder: TextEmbe
             raise StoreError(f'not everything of {data} could be written: {writer.last_error}')
         if not report.stored:
             raise ImportFileError(f'nothing of {data} could be read into a memory')
-        tell(f'{report.stored} records; making the tree')
+        tell(f'{report.stored} records; making biographies and the tree')
+        for robot in store.robots():
+            observe_scenes(store, settings, robot, finish=True)
+            keep(store, settings, robot)
         consolidate(store, settings, model=None)
         prepare(store, embedder, tell)
 
