@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
-from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of, suppressed
+from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of, is_blank, suppressed
 
 Floats = NDArray[np.float32]
 
@@ -53,7 +53,7 @@ class OnnxYolo:
         task = about.get('task', 'detect')
         if task not in _TASKS:
             raise PerceptionError(f'checkpoint {path} is no detector of boxes but made to {task}')
-        self.detect(np.full((96, 128, 3), GREY, np.uint8))  # a layout unknown shows here
+        self._find(np.full((96, 128, 3), GREY, np.uint8))  # a layout unknown shows here
 
     @property
     def name(self) -> str:
@@ -63,6 +63,9 @@ class OnnxYolo:
     def detect(self, pixels: Pixels) -> list[Detection]:
         """Return what is in a picture, the surest first. Raises PerceptionError."""
         picture = as_colour(pixels)
+        return [] if is_blank(picture) else self._find(picture)
+
+    def _find(self, picture: Pixels) -> list[Detection]:
         height, width = picture.shape[:2]
         canvas, scale, left, top = self._frame.letterbox(picture)
         blob = (canvas[None, :, :, ::-1].transpose(0, 3, 1, 2) / np.float32(255)).astype(self._type)

@@ -12,7 +12,7 @@ import numpy as np
 
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
-from emv_ros.perception.raw_boxes import as_colour, detections_of
+from emv_ros.perception.raw_boxes import as_colour, detections_of, is_blank
 
 INPUT = (300, 300)  # width and height that the network was trained for
 # COCO numbers its kinds from 1; ten numbers were never given.
@@ -53,6 +53,8 @@ class OpenCvSsd:
         import cv2
 
         picture = as_colour(pixels)
+        if is_blank(picture):
+            return []
         height, width = picture.shape[:2]
         try:
             self._net.setInput(cv2.dnn.blobFromImage(picture, size=INPUT, swapRB=True))

@@ -16,6 +16,7 @@ from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import PERSON, Box, Detection, Pixels, area, iou
 
 MIN_EDGE = 1.0  # px: what is thinner shows nothing
+MIN_CONTRAST = 2.0  # standard deviation of a channel, of 255, below which nothing is shown
 SUPPRESS_IOU = 0.6  # of two boxes of one class that overlap more, the surer one stays
 # Two names for one thing: boxes that cover the same are kept once, under the surer name.
 SAME_BOX_IOU = 0.85
@@ -52,6 +53,13 @@ def as_colour(pixels: NDArray[Any]) -> Pixels:
     if pixels.shape[2] not in (3, 4):
         raise PerceptionError(f'no colour picture: {pixels.shape[2]} channels')
     return np.ascontiguousarray(pixels[:, :, :3])
+
+
+def is_blank(pixels: Pixels) -> bool:
+    """Return whether a picture is black or uniform: networks see things even there."""
+    import cv2
+
+    return bool(cv2.meanStdDev(pixels)[1].max() < MIN_CONTRAST)
 
 
 def detections_of(

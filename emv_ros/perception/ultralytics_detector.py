@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Detection, Pixels
-from emv_ros.perception.raw_boxes import SUPPRESS_IOU, as_colour, class_names, detections_of
+from emv_ros.perception.raw_boxes import (
+    SUPPRESS_IOU,
+    as_colour,
+    class_names,
+    detections_of,
+    is_blank,
+)
 
 MOST_WORDS = 240  # characters of an error that are passed on
 _TASKS = ('detect', 'segment', 'pose')
@@ -50,7 +56,7 @@ class UltralyticsDetector:
                 raise ValueError(f'it is no detector of boxes but made to {self._model.task}')
             if classes:
                 self._set_classes(classes)
-            self.detect(np.full((96, 128, 3), 114, np.uint8))  # a device unknown shows here
+            self._find(np.full((96, 128, 3), 114, np.uint8))  # a device unknown shows here
         except PerceptionError:
             raise
         except FileNotFoundError as error:
@@ -69,6 +75,9 @@ class UltralyticsDetector:
     def detect(self, pixels: Pixels) -> list[Detection]:
         """Return what is in a picture, the surest first. Raises PerceptionError."""
         picture = as_colour(pixels)
+        return [] if is_blank(picture) else self._find(picture)
+
+    def _find(self, picture: Pixels) -> list[Detection]:
         height, width = picture.shape[:2]
         try:
             found = self._model.predict(picture, **self._options)[0]

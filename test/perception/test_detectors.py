@@ -16,7 +16,9 @@ from emv_ros.perception.raw_boxes import as_colour, class_names, detections_of, 
 from emv_ros.settings import PerceptionSettings
 
 NAMES = "{0: 'Coffee_Mug', 1: 'Person', 2: 'plate'}"
-HALF = np.zeros((50, 100, 3), np.uint8)  # on 64 × 64: scaled by 0.64, with margins of 16 above
+HALF = np.zeros((50, 100, 3), np.uint8)
+HALF[::4] = 9  # else it would show nothing
+# On a canvas of 64 × 64 it is scaled by 0.64, with margins of 16 above and below.
 
 
 def made(path: object, **settings):
@@ -67,15 +69,15 @@ def test_further_columns_of_a_segmentation_are_passed_over(tmp_path: Path) -> No
 
 @pytest.mark.parametrize('shape', [(1, 3, 64, 64), ('batch', 3, 'height', 'width')])
 def test_a_network_sees_red_first_and_shares_of_one(tmp_path: Path, shape) -> None:
-    """A red picture of 100 × 50. On 64 × 64 half is grey 114; a free size has no margin."""
+    """Half of 100 × 50 px is red. On 64 × 64 half is grey 114; a free size has no margin."""
     path = colour_file(tmp_path / 'a.onnx', [32, 32 if shape[0] == 1 else 16, 64, 32], shape,
                        names="['red', 'green', 'blue']")
-    red = HALF.copy()
-    red[:, :, 2] = 255
+    red = np.zeros_like(HALF)
+    red[:, :50, 2] = 255
     found, = made(path, image_size=64).detect(red)
     assert found.name == 'red'
     assert found.confidence == pytest.approx(
-        0.5 + 0.5 * 114 / 255 if shape[0] == 1 else 1, abs=1e-4)
+        0.25 + 0.5 * 114 / 255 if shape[0] == 1 else 0.5, abs=0.005)
     assert found.bbox == pytest.approx((0, 0, 100, 50))
 
 
@@ -151,12 +153,22 @@ def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
     assert isinstance(made(path), OnnxYolo)
 
 
-def test_pictures_of_any_size_and_a_black_one(tmp_path: Path) -> None:
+def test_pictures_of_any_size(tmp_path: Path) -> None:
     path = constant_file(tmp_path / 'a.onnx', [[0, 0, 64, 64, 0.9, 0]], names=NAMES)
     detector = made(path)
-    for height, width in ((1, 1), (1, 900), (480, 640), (2000, 3)):
-        found, = detector.detect(np.zeros((height, width, 3), np.uint8))
+    for height, width in ((1, 900), (480, 640), (2000, 3)):
+        picture = np.zeros((height, width, 3), np.uint8)
+        picture[:height // 2 + 1, :width // 2] = 255
+        found, = detector.detect(picture)
         assert found.bbox == pytest.approx((0, 0, width, height))
+
+
+@pytest.mark.parametrize('level', [0, 255])
+def test_black_and_uniform_pictures_show_nothing(tmp_path: Path, level: int) -> None:
+    detector = made(constant_file(tmp_path / 'a.onnx', [[0, 0, 64, 64, 0.9, 0]], names=NAMES))
+    noise = np.random.default_rng(1).integers(0, 2, (240, 320, 3))
+    for picture in (noise * 0, noise, noise * 0 + [0, 0, 99]):
+        assert detector.detect(np.abs(level - picture).astype(np.uint8)) == []
 
 
 @pytest.mark.skipif(importlib.util.find_spec('ultralytics') is not None, reason='it is installed')

@@ -1,5 +1,6 @@
 """Detectors that come with packages of their own, on real photographs; where they are installed."""
 
+from collections.abc import Iterator
 import importlib.util
 import os
 from pathlib import Path
@@ -53,10 +54,15 @@ def test_openpibo_finds_nothing_in_the_dark() -> None:
 
 
 @pytest.fixture(scope='module')
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A YOLO11 that was never trained: its weights are noise, its layout is real."""
     folder = tmp_path_factory.mktemp('yolo')
-    os.environ.setdefault('EMV_CACHE', str(folder / 'cache'))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv('EMV_CACHE', str(folder / 'cache'))
+        yield untrained(folder)
+
+
+def untrained(folder: Path) -> Path:
     from emv_ros.perception.ultralytics_detector import load_yolo
 
     torch = pytest.importorskip('torch')
