@@ -8,7 +8,8 @@ One that it answered wrongly keeps the words of the rule, and is asked for again
 prompt only. Nothing is used that was recorded later than an observation and the words after it.
 
 A thing that goes on staying where it was tells nothing new: for an hour at most its further
-observations have no searchable text of their own (`extra['told_by']` names the one that has).
+observations have no searchable text of their own, and no model is asked for them
+(`extra['told_by']` names the one that has).
 """
 
 from __future__ import annotations
@@ -188,10 +189,10 @@ def _look(store: MemoryStore, settings: Settings, robot_id: int, vision: Vision,
 def _to_look_at(session: Session, robot_id: int, model: str, most: int) -> list[int]:
     row, shown = schema.ObservationRow, schema.ObservationImageRow
     latest = session.execute(
-        select(row.id, row.event, row.made_by, row.model, row.prompt_version)
+        select(row.id, row.event, row.made_by, row.model, row.prompt_version, row.extra)
         .where(row.robot_id == robot_id).order_by(row.stamp_ns.desc(), row.id.desc())
         .limit(LOOK_BACK)).all()
-    waiting = [item for item in latest if item.made_by == RULE
+    waiting = [item for item in latest if item.made_by == RULE and 'told_by' not in item.extra
                and (item.model, item.prompt_version) != (model, PROMPT_VERSION)]
     waiting.sort(key=lambda item: not item.event)
     found: list[int] = []

@@ -190,25 +190,32 @@ def test_what_the_rule_told_without_a_model_is_described_when_there_is_one(
 
 def test_the_budget_goes_to_what_was_handled_then_to_the_newest(memory: MemoryStore) -> None:
     things = []
-    for start in (0, 20, 40, 60):
+    for start in (0, 40, 80, 120):
         thing = observe(memory, start, start + 10)
         image = picture(memory, start)
         show(memory, thing, image)
         for second in range(6):
-            where = 'held by' if start == 20 and second > 2 else 'on'
+            where = 'held by' if start == 40 and second > 2 else 'on'
             scene(memory, start + second, [thing], [('mug', where, 'table')])
         things.append(thing)
-    observe(memory, 80, 90)  # without a picture
+    observe(memory, 160, 170)  # without a picture
     assert look(memory, Eye([GOOD]), biography__description_calls=2).by_model == 2
     made_by = [observation(memory, thing).made_by for thing in things]
     assert made_by == ['rule', 'model', 'rule', 'model']
+
+
+def test_what_only_goes_on_staying_there_costs_no_call(memory: MemoryStore) -> None:
+    for start in (0, 30, 60):
+        thing = observe(memory, start, start + 29)
+        show(memory, thing, picture(memory, start))
+    assert look(memory, Eye([GOOD])).calls == 1
 
 
 @pytest.mark.parametrize(('error', 'calls'), [
     (ModelUnavailableError('no server'), 1), (ModelTimeoutError('late'), 3)])
 def test_a_model_that_fails_is_left_alone_and_asked_again_later(
         memory: MemoryStore, error: Exception, calls: int) -> None:
-    things = [observe(memory, start, start + 10) for start in range(0, 100, 20)]
+    things = [observe(memory, start, start + 10) for start in range(0, 200, 40)]
     for thing in things:
         show(memory, thing, picture(memory, 1))
     report = look(memory, Eye([error]))
