@@ -1,4 +1,4 @@
-"""`emv eval`: how well the memory does on question sets."""
+"""`emv eval`: how well the memory does on question sets, and eyes on rendered days."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from emv_ros.commands import evaluating_identity
 from emv_ros.commands.context import Context, UsageError, positive
 from emv_ros.commands.output import Progress, write, write_json, write_table
 
@@ -23,22 +24,28 @@ HEADINGS = ('data', 'way', 'questions', 'touched', '95 %', 'wholly covered', '95
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument('what', choices=['retrieval'],
-                        help='does one search find the evidence of each question, the whole search '
-                             'and with parts of it left out')
+    parser.add_argument('what', choices=['retrieval', 'identity'],
+                        help='retrieval: does one search find the evidence of each question, the '
+                             'whole search and with parts of it left out; identity: are the '
+                             'things of rendered days told apart, by looks, by name, not at all')
     parser.add_argument('--data', action='append', type=Path, metavar='FILE', default=[],
                         help='an experience file, read into a memory of its own; without one the '
                              'memory that --memory names; may be repeated, each with its --qa')
-    parser.add_argument('--qa', action='append', type=Path, metavar='FILE', required=True,
+    parser.add_argument('--qa', action='append', type=Path, metavar='FILE', default=[],
                         help='the questions (*_qa.jsonl)')
     parser.add_argument('--units', type=positive, metavar='N',
                         help='units of one search (default: the setting retrieval.units)')
     parser.add_argument('--keep', type=Path, metavar='FOLDER',
                         help='keep the memories that are made there, and use those that are there')
+    evaluating_identity.add_arguments(parser)
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Measure and show one table; status 1 where no question names its evidence."""
+    if args.what == 'identity':
+        return evaluating_identity.run(args, context)
+    if not args.qa:
+        raise UsageError('emv eval retrieval needs questions: --qa FILE')
     if args.data and len(args.data) != len(args.qa):
         raise UsageError(f'{len(args.data)} --data and {len(args.qa)} --qa: each file of '
                          'experience goes with one of questions')
