@@ -68,7 +68,9 @@ class ClipLook:
     """Looks at the pictures of one clip in order of time."""
 
     def __init__(self, store: MemoryStore, detector: Detector | None,
-                 stored: Mapping[int, StoredBoxes], depth: DepthReader, tally: Tally) -> None:
+                 stored: Mapping[int, StoredBoxes], depth: DepthReader, tally: Tally,
+                 relations: Relations | None = None) -> None:
+        """Get ready. `relations` are those with which the clip begins."""
         self.album = Album()
         self.glances: list[Glance] = []
         self.stamps: list[int] = []
@@ -78,7 +80,7 @@ class ClipLook:
         self._depth = depth
         self._tally = tally
         self._tracker = Tracker()
-        self._relations = Relations()
+        self._relations = relations or Relations()
 
     def at(self, picture: Picture) -> None:
         """Look at a picture; what is wrong with it is told in the tally."""

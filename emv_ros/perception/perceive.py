@@ -27,6 +27,7 @@ from emv_ros.perception.depth import DepthReader
 from emv_ros.perception.detections import Detector
 from emv_ros.perception.looking import ClipLook, Tally
 from emv_ros.perception.looks import AppearanceModel
+from emv_ros.perception.resuming import resumed
 from emv_ros.perception.stored_boxes import cameras_with_boxes, stored_boxes
 from emv_ros.perception.waiting import Waiting, floor_after, is_at_rest, is_covered, waiting
 from emv_ros.settings import Settings
@@ -200,8 +201,11 @@ class _Pass:
         """Look at a clip and store what came of it; False where that was not to be."""
         with self._store.reading() as session:
             stored = stored_boxes(session, place.robot_id, place.camera, clip)
+            relations = resumed(session, place.robot_id, place.camera, clip,
+                                self._settings.perception.clip_gap_s)
         look = ClipLook(self._store, self._detector, stored,
-                        DepthReader(self._store, place.robot, place.camera), self._tally)
+                        DepthReader(self._store, place.robot, place.camera), self._tally,
+                        relations)
         pictures = chosen(clip, self._settings.perception.frame_period_s, stride)
         for picture in pictures:
             if self._cancel.is_set():

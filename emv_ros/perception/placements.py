@@ -10,16 +10,21 @@ With a = (x1, y1, x2, y2) and b alike, y down:
 - a on b: b is no container and nobody; the middle of a lies between b's sides; a's lower edge lies
   between b's upper edge, with a sixth of a's height to spare, and 5/6 of b's height; a's upper edge
   is above b's middle or a is much lower than b; a is not wider than b by more than a fifth.
-- a under b: b is a piece of furniture that things lie under; the middle of a lies between b's
+  A shelf has boards at any height: of a on it only the lower edge counts, from b's upper edge to
+  its lower one, with a sixth of a's height to spare, and a is no higher than b.
+- a under b: b is a piece of furniture that things lie under, and a is none; the middle of a lies between b's
   sides, all of a in the lower half of b or below, and its lower edge in the last sixth or below.
-- a held by b: b is named hand or gripper, and a's nearest point is within its box, grown by a
-  fifth; or b is a person, a is no taller and no wider than half of the person, and its middle lies
-  between a third and three quarters of the person's height, and sideways in the box grown by a
-  fifth: where hands are. No pose is known, so that this is the least sure of all.
+- a held by b: b is named hand or gripper, the middle of a lies between its sides, grown by a
+  quarter, their heights meet within a fifth of its height, and a is no wider or taller than three
+  times b; or b is a person, a is no taller and no wider than half of the person, and its middle
+  lies between a third and three quarters of the person's height, and sideways in the box grown by
+  a fifth: where hands are. No pose is known, so that this is the least sure of all.
 - a next to b: their rows overlap by half of the lower one's height, neither is taller or wider than
   three times the other, and the gap between them is at most half of their mean width.
 - a left of b: the same rows, a gap of up to three mean widths that is more than that of next to,
-  and nothing in between.
+  and nothing in between; neither is fixed in its place.
+
+What is fixed in its place by its name, as a sink, is held by nobody.
 
 Distances from the camera veto on, in, held by (more than 0.8 m apart and a fifth of the way: a
 table is deep) and next to (0.4 m). No position in metres is made of boxes: it takes the camera's
@@ -43,8 +48,12 @@ CONTAINERS = frozenset((
     'glass', 'handbag', 'hamper', 'jar', 'jug', 'kettle', 'microwave', 'mug', 'oven', 'pan', 'pot',
     'refrigerator', 'sink', 'suitcase', 'toaster', 'trash', 'tub', 'vase', 'wardrobe', 'washer'))
 FURNITURE = frozenset((
-    'bed', 'bench', 'chair', 'couch', 'counter', 'desk', 'shelf', 'sideboard', 'sofa', 'stool',
-    'table', 'workbench', 'worktop'))
+    'bed', 'bench', 'chair', 'couch', 'counter', 'desk', 'sideboard', 'sofa', 'stool', 'table',
+    'workbench', 'worktop'))
+SHELVES = frozenset(('bookcase', 'bookshelf', 'rack', 'shelf', 'shelves'))
+FIXED = FURNITURE | SHELVES | frozenset((
+    'bathtub', 'cabinet', 'cupboard', 'dishwasher', 'door', 'drawer', 'floor', 'freezer', 'fridge',
+    'oven', 'refrigerator', 'sink', 'stove', 'wall', 'wardrobe', 'washer', 'window'))
 HANDS = frozenset(('gripper', 'hand', 'endeffector'))
 _WORD = re.compile(r'[a-z]+')
 # Metres of depth that weigh as much as one pixel.
@@ -71,32 +80,43 @@ def placements(one: Thing, other: Thing) -> dict[str, float]:
     """Return the margins of on, in, under and held by of one thing to another."""
     if one.is_person or one.kinds & HANDS:
         return {}
+    if one.kinds & FIXED and (other.is_person or other.kinds & HANDS):
+        return {}
     if other.kinds & HANDS:
         return {HELD_BY: _deep(_in_hand(one.bbox, other.bbox), one, other, 0.8)}
     if other.is_person:
         return {HELD_BY: _deep(_in_hand_zone(one.bbox, other.bbox), one, other, 0.8)}
     if other.kinds & CONTAINERS:
         return {IN: _deep(_inside(one.bbox, other.bbox), one, other, 0.8)}
+    if other.kinds & SHELVES:
+        return {ON: _deep(_on_board(one.bbox, other.bbox), one, other, 0.8)}
     told = {ON: _deep(_on_top(one.bbox, other.bbox), one, other, 0.8)}
-    if other.kinds & FURNITURE:
+    if other.kinds & FURNITURE and not one.kinds & FIXED:
         told[UNDER] = _beneath(one.bbox, other.bbox)
     return told
 
 
 def beside(one: int, other: int, things: Sequence[Thing]) -> dict[str, float]:
-    """Return the margins of next to, left of and right of of one of the things to another."""
+    """Return the margins of next to, left of and right of of one of the things to another.
+
+    None of a hand, which is next to everything in turn.
+    """
+    if (things[one].kinds | things[other].kinds) & HANDS:
+        return {}
     a, b = things[one].bbox, things[other].bbox
     width, gap = (_width(a) + _width(b)) / 2, _gap(a, b)
     row = min(_row(a, b), *((3 * low - high) / 4 for low, high in (
         sorted((_width(a), _width(b))), sorted((_height(a), _height(b))))))
     near = min(row, (width / 2 - gap) / 1.5, gap + min(_width(a), _width(b)) / 2)
     told = {NEXT_TO: _deep(near, things[one], things[other], 0.4)}
+    if (things[one].kinds | things[other].kinds) & FIXED:
+        return told
     apart = min(row, (gap - width / 2) / 1.5, (3 * width - gap) / 4)
     side, far_side = (LEFT_OF, RIGHT_OF) if _middle(a) <= _middle(b) else (RIGHT_OF, LEFT_OF)
     if apart > -width:
         apart = min([apart, *(_out_of_the_way(a, b, thing.bbox) for place, thing
                               in enumerate(things) if place not in (one, other)
-                              and not thing.is_person and not thing.kinds & FURNITURE)])
+                              and not thing.is_person and not thing.kinds & FIXED)])
     told[side] = apart
     told[far_side] = -abs(_middle(a) - _middle(b)) - width
     return told
@@ -115,6 +135,13 @@ def _on_top(a: Box, b: Box) -> float:
     return min(between, foot, head, (1.2 * _width(b) - _width(a)) / 2)
 
 
+def _on_board(a: Box, b: Box) -> float:
+    between = min(_middle(a) - b[0], b[2] - _middle(a))
+    spare = _height(a) / 6
+    foot = min(a[3] - b[1] + spare, b[3] - a[3] + spare)
+    return min(between, foot, (_height(b) - _height(a)) / 2, (1.2 * _width(b) - _width(a)) / 2)
+
+
 def _beneath(a: Box, b: Box) -> float:
     between = min(_middle(a) - b[0], b[2] - _middle(a))
     low = min(a[1] - (b[1] + b[3]) / 2, a[3] - (b[3] - _height(b) / 6))
@@ -123,10 +150,9 @@ def _beneath(a: Box, b: Box) -> float:
 
 
 def _in_hand(a: Box, b: Box) -> float:
-    grown = (b[0] - _width(b) / 5, b[1] - _height(b) / 5, b[2] + _width(b) / 5,
-             b[3] + _height(b) / 5)
-    return min(a[2] - grown[0], grown[2] - a[0], a[3] - grown[1], grown[3] - a[1],
-               (3 * _width(b) - _width(a)) / 4)
+    across = min(_middle(a) - (b[0] - _width(b) / 4), b[2] + _width(b) / 4 - _middle(a))
+    down = min(a[3] - (b[1] - _height(b) / 5), b[3] + _height(b) / 5 - a[1])
+    return min(across, down, (3 * _width(b) - _width(a)) / 4, (3 * _height(b) - _height(a)) / 4)
 
 
 def _in_hand_zone(a: Box, b: Box) -> float:

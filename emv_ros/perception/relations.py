@@ -9,14 +9,18 @@ beside that none of next to, left of and right of, of which it has at most one, 
 A relation that has no direction of its own (next to; left of, which is right of from the other
 side) is told once a pair, always from the same side: that of the name that comes first in the
 alphabet, between equals that of the thing that was seen first.
+
+A thing whose key changes where it stands, as tracks do from clip to clip, stays the same thing
+here; `resume` takes up what a stored scene says.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from emv_ros.perception.detections import Box, iou
 from emv_ros.perception.placements import (
     HELD_BY,
     IN,
@@ -37,10 +41,14 @@ Relation = tuple[int, str, int]
 PairKey = tuple[Hashable, str, Hashable]
 
 ENOUGH, OF_LAST = 3, 5
-# Wider than what trembling makes of a margin; of the longest edge, where that is more.
-BAND_PX, BAND_SHARE = 12.0, 0.02
+# Of the longest edge of a picture, and in px at least: wider than what trembling makes of a margin.
+BAND_SHARE, BAND_PX = 0.02, 4.0
 # What was not seen for so long is met anew.
 FORGOTTEN_NS = 60 * SECOND_NS
+# Overlap (IoU) with a thing of its name that is gone, from which a new key means that thing.
+SAME_IOU = 0.5
+# A relation that was told holds on unless the boxes contradict it by more, px.
+RESUMED_PX = 40.0
 
 
 @dataclass(slots=True)
@@ -65,12 +73,22 @@ class _Belief:
             self.is_on = margin >= band or sum(self.held) >= ENOUGH
 
 
+@dataclass(slots=True)
+class _Met:
+    """What is known of a thing: the how manieth it is, and where it was last."""
+
+    number: int
+    name: str
+    bbox: Box
+    seen_ns: int
+
+
 class Relations:
     """The relations in the pictures of one camera, which come in order of time."""
 
     def __init__(self) -> None:
         self._beliefs: dict[PairKey, _Belief] = {}
-        self._met: dict[Hashable, tuple[int, int]] = {}  # the number of a thing, and when last seen
+        self._met: dict[Hashable, _Met] = {}
         self._count = 0
         self._entering: set[int] = set()  # what may be in something: that is not sure yet
 
@@ -149,27 +167,75 @@ class Relations:
     def _from(self, things: Sequence[Thing], first: int, second: int) -> tuple[int, int]:
         """Return a pair in the order in which it is told."""
         one, other = sorted((first, second), key=lambda place: (
-            things[place].name, self._met[things[place].key][0]))
+            things[place].name, self._met[things[place].key].number))
         return one, other
+
+    def resume(self, stamp_ns: int, things: Sequence[Thing], called: Sequence[str],
+               told: Collection[tuple[str, str, str]]) -> None:
+        """Take up what a scene of this camera says, from before the first picture that comes.
+
+        `called` are the names that its relations `told` (subject, predicate, object) use for the
+        things; their keys must not be those of pictures to come.
+        """
+        places = self._meet(stamp_ns, things)
+        for first, second in _pairs(places):
+            margins = {(one, predicate, other): margin
+                       for one, other in ((first, second), (second, first))
+                       for predicate, margin in placements(things[one], things[other]).items()}
+            one, other = self._from(things, first, second)
+            margins |= {(one, predicate, other): margin
+                        for predicate, margin in beside(one, other, things).items()}
+            holding = [relation for relation, margin in margins.items() if margin >= -RESUMED_PX
+                       and (called[relation[0]], relation[1], called[relation[2]]) in told]
+            if holding:
+                going = max(holding, key=margins.__getitem__)
+                self._beliefs[_key(going, things)] = _Belief(is_on=True, seen_ns=stamp_ns)
 
     def _meet(self, stamp_ns: int, things: Sequence[Thing]) -> list[int]:
         """Note who is there, and return the place of each in the picture."""
         places: dict[Hashable, int] = {}
         for place, thing in enumerate(things):
-            if thing.key in places:
-                continue
-            places[thing.key] = place
-            number = self._met[thing.key][0] if thing.key in self._met else self._count
-            self._count += thing.key not in self._met
-            self._met[thing.key] = (number, stamp_ns)
+            places.setdefault(thing.key, place)
+        new = [things[place] for key, place in places.items() if key not in self._met]
+        gone = {key: met for key, met in self._met.items() if key not in places}
+        for thing, before in _matched(new, gone):
+            self._met[thing.key] = self._met.pop(before)
+            self._beliefs = {_renamed(key, before, thing.key): belief
+                             for key, belief in self._beliefs.items()}
+        for key, place in places.items():
+            thing, met = things[place], self._met.get(key)
+            number = self._count if met is None else met.number
+            self._count += met is None
+            self._met[key] = _Met(number, thing.name, thing.bbox, stamp_ns)
         return list(places.values())
 
     def _forget(self, stamp_ns: int) -> None:
         self._met = {key: met for key, met in self._met.items()
-                     if abs(stamp_ns - met[1]) <= FORGOTTEN_NS}
+                     if abs(stamp_ns - met.seen_ns) <= FORGOTTEN_NS}
         self._beliefs = {
             key: belief for key, belief in self._beliefs.items()
             if (belief.is_on or any(belief.held)) and key[0] in self._met and key[2] in self._met}
+
+
+def _matched(new: Sequence[Thing],
+             gone: dict[Hashable, _Met]) -> list[tuple[Thing, Hashable]]:
+    """Return which new things are which that are gone, by name and place, the surest first."""
+    fits = sorted(((iou(thing.bbox, met.bbox), place, key) for place, thing in enumerate(new)
+                   for key, met in gone.items() if met.name == thing.name),
+                  key=lambda fit: (-fit[0], fit[1], gone[fit[2]].number))
+    found: list[tuple[Thing, Hashable]] = []
+    taken: set[Hashable] = set()
+    placed: set[int] = set()
+    for overlap, place, key in fits:
+        if overlap >= SAME_IOU and key not in taken and place not in placed:
+            taken.add(key)
+            placed.add(place)
+            found.append((new[place], key))
+    return found
+
+
+def _renamed(key: PairKey, before: Hashable, after: Hashable) -> PairKey:
+    return (after if key[0] == before else key[0], key[1], after if key[2] == before else key[2])
 
 
 def _pairs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
