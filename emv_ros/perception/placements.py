@@ -12,8 +12,9 @@ With a = (x1, y1, x2, y2) and b alike, y down:
   is above b's middle or a is much lower than b; a is not wider than b by more than a fifth.
   A shelf has boards at any height: of a on it only the lower edge counts, from b's upper edge to
   its lower one, with a sixth of a's height to spare, and a is no higher than b.
-- a under b: b is a piece of furniture that things lie under, and a is none; the middle of a lies between b's
-  sides, all of a in the lower half of b or below, and its lower edge in the last sixth or below.
+- a under b: b is a piece of furniture that things lie under, and a is none; the middle of a lies
+  between b's sides, all of a in the lower half of b or below, and its lower edge in the last sixth
+  or below.
 - a held by b: b is named hand or gripper, the middle of a lies between its sides, grown by a
   quarter, their heights meet within a fifth of its height, and a is no wider or taller than three
   times b; or b is a person, a is no taller and no wider than half of the person, and its middle
