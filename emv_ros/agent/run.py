@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from emv_ros.agent.answers import Answer, Progress, QueryStatus
 from emv_ros.agent.asked import things_in
 from emv_ros.agent.checks import Verdict, check_answer, says_nothing_known
+from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.console.rewrite import has_statements
 from emv_ros.agent.console.sandbox import Output, Sandbox
 from emv_ros.agent.endings import Endings
@@ -211,9 +212,11 @@ class QuestionRun:
         if says_nothing_known(ending.text):
             return self._not_recorded(code, text, ending.text)
         # What tells which of several like things is meant is no evidence by itself.
+        mistaken = self._library.exact.mistaken_for(self._question, cited_ids(ending.ids))
         links = self._library.shown.links if ending.ids else ()
-        verdict = check_answer(ending.text, (*ending.ids, *links),
-                               self._endings.grounds(outputs), insists=self._refusals > 0)
+        verdict = Verdict(refused=mistaken) if mistaken else check_answer(
+            ending.text, (*ending.ids, *links), self._endings.grounds(outputs),
+            insists=self._refusals > 0)
         if verdict.refused:
             return self._refused(code, text, verdict)
         self._tell(code, text)

@@ -6,6 +6,7 @@ from households import Household, ScriptedModel, code
 import pytest
 
 from emv_ros.agent.answers import QueryStatus
+from emv_ros.agent.console.like_things import description_in
 from emv_ros.memory import schema
 from emv_ros.records import Observation, Scene, SceneObject
 
@@ -74,6 +75,34 @@ def test_the_answer_rests_on_the_right_mug(home: Household) -> None:
     assert answer.status is QueryStatus.ANSWERED, answer
     assert 'in sink' in answer.answer
     assert {item.id for item in answer.evidence} <= set(used)
+
+
+@pytest.mark.parametrize(('question', 'described'), [
+    (QUESTION, 'mug I drank from'), ('Where is the mug that you handed me?', 'mug that you handed'),
+    ('Is the Mug Clara used on the table?', 'Mug Clara used'),
+    ('Where is the mug I drank my coffee from now?', 'mug I drank my coffee from'),
+    ('Where is the mug?', ''), ('Is the mug on the shelf?', '')])
+def test_what_describes_a_thing_ends_with_its_clause(question: str, described: str) -> None:
+    assert description_in(question, 'mug') == described
+
+
+def test_evidence_of_the_wrong_mug_is_refused_and_of_the_right_one_is_not(home: Household) -> None:
+    used, other = two_mugs(home)
+    model = ScriptedModel([code(
+        f"search('mug')\nanswer('No, it was on the shelf.', evidence=[{other[-1]!r}])"),
+        code(f"answer('Yes, it was in the sink.', evidence=[{used[-1]!r}])")])
+    answer = home.ask(QUESTION, model, NOW)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'Yes, it was in the sink.')
+    assert f"{other[-1]} is of e2, but 'mug I drank from' is e1" in model.last_prompt
+    assert {item.id for item in answer.evidence} <= set(used)
+
+
+def test_by_names_alone_the_wrong_mug_passes_for_the_right_one(home: Household) -> None:
+    _, other = two_mugs(home, is_by_name=True)
+    answers = [home.ask(QUESTION, ScriptedModel([code(
+        f"search('mug')\nanswer('No, it was on the shelf.', evidence=[{key!r}])")] * 2), NOW)
+        for key in other[-1:]]
+    assert [item.answer for item in answers] == ['No, it was on the shelf.']
 
 
 @pytest.mark.parametrize(('described', 'count', 'last'), [

@@ -6,13 +6,13 @@ MAX_ROWS, the first and the last half are given, and a note says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 import re
 from typing import Any
 
 from emv_ros.agent.console.arguments import number, statuses, text_of
-from emv_ros.agent.console.like_things import LikeThings, of_entity
+from emv_ros.agent.console.like_things import LikeThings, description_in, of_entity
 from emv_ros.agent.console.rows import identity_of, parse_id, span_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
@@ -23,6 +23,7 @@ from emv_ros.memory import queries
 from emv_ros.memory.lives import namesakes
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
+from emv_ros.records import Observation
 from emv_ros.retrieval.search import Searcher
 from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
@@ -107,6 +108,25 @@ class ExactRows:
         if not rows and asked:
             self._note_names('objects', asked)
         return self._ordered(rows, limit)
+
+    def mistaken_for(self, question: str, ids: Iterable[str]) -> str:
+        """Return why records are of another thing than the question describes, or ''.
+
+        What describes it there (`the mug I drank from`) is looked up for what the records are of.
+        """
+        for key in ids:
+            record = self._shown.records.get(key)
+            identity = identity_of(record) if isinstance(record, Observation) else ''
+            described = description_in(question, record.name) if identity else ''
+            if not described:
+                continue
+            rows = self._seen(self._windows.whole, record.name, '')
+            kept = {row['instance'] for row in self._like_things.one_of(
+                rows, record.name, described)}
+            if identity not in kept:
+                return (f'{key} is of {identity}, but {described!r} is {", ".join(sorted(kept))}: '
+                        f'use seen({described!r})')
+        return ''
 
     def biography(self, entity: Any) -> list[str]:
         """Return the dated record of a thing, by entity (e3), instance or name, as lines.
