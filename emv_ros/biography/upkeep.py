@@ -18,7 +18,7 @@ from emv_ros.biography.association import AssociationReport, Associator
 from emv_ros.biography.clothing import ClothingReport, name_people
 from emv_ros.biography.describing import DescriptionReport, describe
 from emv_ros.biography.joining import EntityWriter
-from emv_ros.biography.rebuild import finish
+from emv_ros.biography.rebuild import finish, is_begun
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
@@ -78,11 +78,16 @@ class Upkeep:
         report.associated = self._associators[robot].run(cancel)
         if cancel is not None and cancel.is_set():
             return report
-        finish(self._store, robot)
+        if self._is_rebuilding(robot):
+            finish(self._store, robot)
         report.named = name_people(self._store, robot, cancel=cancel)
         if report.named.named or report.named.undone:
             self._call_entities(robot)
         return report
+
+    def _is_rebuilding(self, robot: str) -> bool:
+        with self._store.reading() as session:
+            return any(is_begun(session, key) for key in self._store.robot_ids(session, [robot]))
 
     def _call_entities(self, robot: str) -> None:
         """Call the persons who were named what most of their observations are called now."""

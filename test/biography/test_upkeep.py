@@ -41,7 +41,10 @@ def test_nothing_new_nothing_told(memory: MemoryStore) -> None:
     look(memory, 0, 0, made_by='detector')
     upkeep = Upkeep(memory, SETTINGS)
     upkeep.keep('r1')
+    log = memory.folder / 'memory.db-wal'
+    before = log.stat().st_size
     assert upkeep.keep('r1').lines() == []
+    assert log.stat().st_size == before  # not so much as a transaction was written
 
 
 def test_a_person_named_by_clothing_names_the_entity(memory: MemoryStore) -> None:
