@@ -61,17 +61,22 @@ def _bring_back(session: Session, robot_id: int, before: Members) -> None:
     members: dict[int, list[int]] = {}
     for key, entity_id in holder.items():
         members.setdefault(entity_id, []).append(key)
-    for keys in before.values():
+    put: list[dict[str, int]] = []
+    for old, keys in before.items():
         left = [key for key in keys if key in there]
         if not left:
             continue
         most = Counter(holder[key] for key in keys if key in holder).most_common(1)
-        target = most[0][0] if most else None
-        if target is None or verdicts.against(session, (left, members[target])):
+        target = most[0][0] if most else old
+        if most and verdicts.against(session, (left, members[target])):
             rows = session.scalars(select(row).where(among(row.id, left))).all()
             target = entity_rows.new_entity(session, robot_id, rows).id
-        session.execute(update(row).where(among(row.id, left)).values(entity_id=target),
-                        execution_options={'synchronize_session': False})
+        put += [{'of': key, 'to': target} for key in left]
+    if put:
+        table: Any = row.__table__
+        session.connection().execute(
+            update(table).where(table.c.id == bindparam('of')).values(entity_id=bindparam('to')),
+            put)
     session.expire_all()
 
 

@@ -211,7 +211,8 @@ def observations(store: MemoryStore, window: Window = ALL, *, name: str = '', te
     with store.reading() as session:
         query = within(store, session, select(row), row, window)
         if name:
-            called = row.name.in_(names_like(session, row.name, name))
+            called = and_(row.robot_id.in_(list(store.robot_ids(session, window.robots))),
+                          row.name.in_(names_like(session, row.name, name)))
             entities = entities_called(session, name)
             query = query.where(or_(called, among(row.entity_id, entities)) if entities else called)
         if text:
