@@ -7,9 +7,9 @@ refused. What the process of a node keeps of search follows the journal of chang
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import make_url, select
 
 from emv_ros.biography.forgetting import Forgotten, forget_entity, forget_observations
 from emv_ros.errors import NotFoundError
@@ -36,6 +36,7 @@ def forget(store: MemoryStore, references: Sequence[Reference], *, author: str, 
     _check(store, references)
     counts: Counter[str] = Counter()
     robots: set[str] = set()
+    note = ''
 
     def add(done: Forgotten) -> None:
         counts.update(done.numbers)
@@ -53,11 +54,20 @@ def forget(store: MemoryStore, references: Sequence[Reference], *, author: str, 
                               reopen=reopen, scrub=scrub, dry_run=dry_run))
     finally:
         if not dry_run and robots:
-            for robot in robots:
-                forget_replies(store, robot)
-            forget_caches(store.folder)
-            store.fold_log()
-    return Forgotten(numbers=dict(counts), robots=tuple(sorted(robots)), is_preview=dry_run)
+            note = _clear(store, robots)
+    return Forgotten(numbers=dict(counts), robots=tuple(sorted(robots)), is_preview=dry_run,
+                     note=note)
+
+
+def _clear(store: MemoryStore, robots: Iterable[str]) -> str:
+    """Take out what is kept beside the rows; return what could not be done yet."""
+    for robot in robots:
+        forget_replies(store, robot)
+    forget_caches(store.folder)
+    if store.fold_log() or make_url(store.url).get_backend_name() != 'sqlite':
+        return ''
+    return ('the write-ahead log of the database still holds what was forgotten, since somebody '
+            'reads in it')
 
 
 def _check(store: MemoryStore, references: Sequence[Reference]) -> None:

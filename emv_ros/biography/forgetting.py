@@ -59,12 +59,13 @@ class Forgotten:
     """What went, or with `is_preview` would go: numbers by kind, and the robots whose life it was.
 
     `numbers` has 'observations', 'entities', 'scene_objects', 'pictures' (that were filled), and
-    more; what is 0 is left out.
+    more; what is 0 is left out. `note` says what could not be done yet.
     """
 
     numbers: Mapping[str, int]
     robots: tuple[str, ...]
     is_preview: bool
+    note: str = ''
 
 
 @dataclass(frozen=True, slots=True)

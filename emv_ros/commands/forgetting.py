@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
                       stamp_ns=context.now_ns(), dry_run=not args.yes)
     if context.as_json:
         write_json({'forgotten': not done.is_preview, 'numbers': dict(done.numbers),
-                    'robots': list(done.robots)})
+                    'robots': list(done.robots), 'note': done.note})
     else:
         _write(done)
     return 0
@@ -53,6 +53,8 @@ def _write(done: Forgotten) -> None:
     told = ', '.join(f'{amount(number)} {name.replace("_", " ")}'
                      for name, number in done.numbers.items())
     write(f'{"would go" if done.is_preview else "forgotten"}: {told}')
+    if done.note:
+        tell(f'note: {done.note}')
     if done.is_preview:
         tell('nothing was forgotten: --yes does it, for good')
     else:

@@ -317,6 +317,17 @@ def test_neither_a_rebuild_nor_another_look_brings_it_back(life: Life) -> None:
         (life.mug, life.mug_entity)]
 
 
+def test_a_reader_in_the_way_is_told(life: Life) -> None:
+    store = life.store
+    with MemoryStore(store.folder, sqlite_url(store.folder), 'r2', busy_timeout_s=0.1) as other:
+        with store.reading() as session:
+            session.scalars(select(schema.ObservationRow.id)).all()
+            told = forget(other, [('entity', life.entity)], author='', reason='r', stamp_ns=1)
+            assert 'write-ahead log' in told.note
+        assert other.fold_log()
+    assert files_with(store.folder, SECRET) == []
+
+
 def test_ids_are_never_used_again_and_what_comes_later_is_found(life: Life) -> None:
     store = life.store
     wipe(life, ('entity', life.entity))
