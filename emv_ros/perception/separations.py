@@ -25,12 +25,12 @@ def _are_apart(first: Track, second: Track, shared: set[int], settings: Biograph
     """Whether the pictures that show both show two things.
 
     They do where there are `separation_frames` of them, and in `separation_share` of these the
-    boxes overlap by less than `separation_iou`. Boxes that overlap may be two of one thing, which
-    is why it takes several. Where things of one name never touch, one picture is enough: what would
-    make one of them is a look alike, and no entity shall stand at two places at once.
+    boxes overlap by less than `separation_iou`. Of things of one name fewer pictures are enough
+    where all of them say so: what would make one of these is that they look alike, and no entity
+    shall stand at two places at once.
     """
     overlaps = [iou(first.seen[place].bbox, second.seen[place].bbox) for place in shared]
     apart = sum(overlap < settings.separation_iou for overlap in overlaps)
     if len(shared) >= settings.separation_frames:
         return apart >= settings.separation_share * len(shared)
-    return first.name == second.name and max(overlaps) == 0
+    return first.name == second.name and apart == len(shared)

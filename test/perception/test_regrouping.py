@@ -138,6 +138,8 @@ def test_things_of_one_name_apart_in_one_picture_are_two():
     limits = BiographySettings()
     one = Track([1], seen(0, 1, 2))
     assert separations([one, Track([2], seen(2, 3, bbox=RIGHT))], limits) == [(0, 1, 1)]
-    touching = (55., 10., 105., 60.)
-    assert separations([one, Track([2], seen(2, 3, bbox=touching))], limits) == []
+    near = (12., 10., 62., 60.)  # IoU 48/52: two boxes of one thing
+    assert separations([one, Track([2], seen(2, 3, bbox=near))], limits) == []
+    both = {**seen(1, bbox=near), **seen(2, 3, bbox=RIGHT)}
+    assert separations([one, Track([2], both)], limits) == []
     assert separations([one, Track([2], seen(2, name='box', bbox=RIGHT))], limits) == []
