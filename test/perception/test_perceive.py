@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+import signal
+import subprocess
+import sys
 import threading
 
 from film import (
@@ -437,3 +441,39 @@ def test_the_mark_is_that_of_the_last_clip(memory):
         robot_id, = memory.robot_ids(session)
         mark = mark_of(session, robot_id, 'head')
     assert (mark.stamp_ns, mark.image_id) == (at(4), ids[-1])
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from film import ColourDetector
+from pathlib import Path
+from emv_ros.memory.database import sqlite_url
+from emv_ros.memory.store import MemoryStore
+from emv_ros.perception.perceive import perceive
+from emv_ros.settings import Settings
+
+class Killed(ColourDetector):
+    def detect(self, pixels):
+        if self.calls == 40:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().detect(pixels)
+
+folder = Path(sys.argv[2])
+with MemoryStore(folder, sqlite_url(folder), 'robot') as store:
+    perceive(store, Settings(), detector=Killed(), finish=True)
+"""
+
+
+def test_killed_in_a_clip_nothing_is_lost_or_doubled(memory):
+    film(memory, range(70), LEFT, RIGHT)
+    done = subprocess.run([sys.executable, '-c', KILLED, str(Path(__file__).parent),
+                           str(memory.folder)], check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert len(queries.scenes(memory)) == 30  # the first clip
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    assert (report.clips, report.pictures) == (2, 40)
+    scenes = queries.scenes(memory)
+    assert [scene.stamp_ns for scene in scenes] == [at(second) for second in range(70)]
+    assert len(queries.observations(memory)) == 6
+    assert len(rows(memory, schema.ClipRow)) == len(rows(memory, schema.SeparationRow)) == 3
