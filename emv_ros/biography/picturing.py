@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import EmvError, ImageError
 from emv_ros.memory import schema
+from emv_ros.memory.cutting import cut
 from emv_ros.memory.scaling import JPEG_QUALITY, scaled
 from emv_ros.memory.store import MemoryStore
 
@@ -24,8 +25,6 @@ log = logging.getLogger(__name__)
 
 MAX_CROPS, MAX_FRAMES = 4, 2
 CROP_EDGE, FRAME_EDGE = 384, 768
-# A crop shows this much of its box's size around it.
-MARGIN = 0.1
 RED = (0, 0, 255)
 
 
@@ -75,8 +74,8 @@ def _add(store: MemoryStore, stored: schema.ImageRow, box: Sequence[float], pict
          *, is_crop: bool) -> bool:
     try:
         data = store.pictures.read(stored.sha256, stored.media_type)
-        made = _cut(data, box) if is_crop else _boxed(data, box)
-        pictured.data.append(scaled(made, 'image/jpeg', CROP_EDGE if is_crop else FRAME_EDGE))
+        pictured.data.append(cut(data, box, CROP_EDGE) if is_crop else scaled(
+            _boxed(data, box), 'image/jpeg', FRAME_EDGE))
     except EmvError as error:
         pictured.damaged += 1
         log.warning('image %d does not show an observation: %s', stored.id, error)
@@ -91,19 +90,6 @@ def _pixels(data: bytes) -> Any:
     if pixels is None:
         raise ImageError(f'{len(data)} bytes do not decode')
     return pixels
-
-
-def _cut(data: bytes, box: Sequence[float]) -> bytes:
-    """Return what a box (x1, y1, x2, y2, px) holds, with a margin."""
-    pixels = _pixels(data)
-    height, width = pixels.shape[:2]
-    x1, y1, x2, y2 = box
-    across, down = (x2 - x1) * MARGIN, (y2 - y1) * MARGIN
-    left, right = max(0, round(x1 - across)), min(width, round(x2 + across))
-    top, bottom = max(0, round(y1 - down)), min(height, round(y2 + down))
-    if right <= left or bottom <= top:
-        raise ImageError(f'the box {list(box)} lies outside the {width}×{height} pixels')
-    return _packed(pixels[top:bottom, left:right])
 
 
 def _boxed(data: bytes, box: Sequence[float]) -> bytes:
