@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from emv_ros.biography.rule_words import (
     HELD,
     HOLDS,
+    SUPPORTS,
     Run,
     State,
     Told,
@@ -37,6 +38,8 @@ MAX_LOOKS = 400
 BEFORE_NS = 60 * SECOND_NS
 # Overlap (IoU) of the boxes of a thing that stays put.
 SAME_PLACE = 0.5
+# Further than any two boxes of a picture are apart.
+FAR_PX = 1e6
 
 
 class _Thing(NamedTuple):
@@ -48,6 +51,7 @@ class _Thing(NamedTuple):
     bbox: Sequence[float] | None
 
 
+_Relation = tuple[str, str, str]  # subject, predicate, object
 # Of one scene: how each object stands, and what each holds, by its id.
 _SceneTold = tuple[dict[int, list[State]], dict[int, list[str]]]
 _NOTHING: _SceneTold = ({}, {})
@@ -176,7 +180,7 @@ def _told_in_scenes(session: Session, scene_ids: Sequence[int]) -> dict[int, _Sc
     """Return what scenes tell of their objects."""
     item, link = schema.SceneObjectRow, schema.SceneRelationRow
     things: dict[int, list[_Thing]] = {}
-    relations: dict[int, list[tuple[str, str, str]]] = {}
+    relations: dict[int, list[_Relation]] = {}
     for part in _parts(scene_ids):
         for scene_id, *values in session.execute(
                 select(item.scene_id, item.id, item.name, item.instance, item.bbox)
@@ -190,7 +194,7 @@ def _told_in_scenes(session: Session, scene_ids: Sequence[int]) -> dict[int, _Sc
             for scene_id, found in things.items()}
 
 
-def _told(things: Sequence[_Thing], relations: Sequence[tuple[str, str, str]]) -> _SceneTold:
+def _told(things: Sequence[_Thing], relations: Sequence[_Relation]) -> _SceneTold:
     """Return how the objects of a scene stand, and what persons hold, by the objects' ids."""
     by_key: dict[str, list[_Thing]] = {}
     for thing in things:
@@ -198,10 +202,14 @@ def _told(things: Sequence[_Thing], relations: Sequence[tuple[str, str, str]]) -
     names = {thing.instance: thing.name for thing in things if thing.instance}
     stands: dict[int, list[State]] = {}
     holds: dict[int, list[str]] = {}
-    for (subject, predicate, other), count in Counter(relations).items():
+    counts = Counter(relations)
+    resting = _resting(counts, by_key)
+    for (subject, predicate, other), count in counts.items():
         doing = words_of_name(predicate)
         subjects, others = by_key.get(subject, []), by_key.get(other, [])
-        if len(subjects) > count:  # of several like things the nearest ones
+        if (subject, predicate, other) in resting:
+            subjects = resting[subject, predicate, other]
+        elif len(subjects) > count:  # of several like things the nearest ones
             subjects = sorted(subjects, key=lambda thing: _gap_to(thing, others))[:count]
         for thing in subjects:
             stands.setdefault(thing.id, []).append((predicate, names.get(other, other)))
@@ -213,6 +221,29 @@ def _told(things: Sequence[_Thing], relations: Sequence[tuple[str, str, str]]) -
         elif HOLDS.get(doing) in HELD and len(by_key.get(subject, ())) == 1:
             holds.setdefault(subjects[0].id, []).append(names.get(other, other))
     return stands, holds
+
+
+def _resting(counts: Counter[_Relation],
+             by_key: dict[str, list[_Thing]]) -> dict[_Relation, list[_Thing]]:
+    """Return of relations by which like things rest or are held those of which each one is.
+
+    Each thing has one of them at most, where there are enough: the pairs that lie nearest to one
+    another all together. So a mug that reaches over the counter is on the shelf all the same where
+    another one must be that on the counter.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    found: dict[_Relation, list[_Thing]] = {}
+    for key, subjects in by_key.items():
+        rows = [relation for relation, count in counts.items() for _ in range(count)
+                if relation[0] == key and words_of_name(relation[1]) in HELD | SUPPORTS.keys()]
+        if not 2 <= len(rows) <= len(subjects):
+            continue
+        gaps = [[min(_gap_to(thing, by_key.get(other, [])), FAR_PX) for thing in subjects]
+                for _, _, other in rows]
+        for row, place in zip(*linear_sum_assignment(gaps), strict=True):
+            found.setdefault(rows[row], []).append(subjects[place])
+    return found
 
 
 def _gap_to(thing: _Thing, others: Sequence[_Thing]) -> float:

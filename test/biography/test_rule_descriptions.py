@@ -82,6 +82,20 @@ def test_of_two_like_mugs_the_one_that_was_held_is_told_of_the_skill(memory: Mem
     assert observation(memory, stays).location == 'on shelf'
 
 
+def test_each_of_like_things_rests_in_one_place(memory: MemoryStore) -> None:
+    """The mug on the shelf lies deeper in the box of the counter than the one that is on it."""
+    upper = observe(memory, 0, 10, bbox=(50, 100, 90, 140))
+    lower = observe(memory, 0, 10, bbox=(200, 150, 240, 190))
+    counter = SceneObject(name='counter', bbox=(0, 60, 300, 300))
+    board = SceneObject(name='shelf', bbox=(30, 135, 110, 150))
+    for second in range(6):
+        scene(memory, second, [upper, lower], [('mug', 'on', 'counter'), ('mug', 'on', 'shelf')],
+              [counter, board])
+    tell(memory)
+    assert [observation(memory, item).location for item in (upper, lower)] == [
+        'on shelf', 'on counter']
+
+
 def test_where_nobody_touched_any_of_like_things_none_is_told_of_the_skill(
         memory: MemoryStore) -> None:
     both = [observe(memory, 0, 10, bbox=box) for box in (LEFT, RIGHT)]
