@@ -13,6 +13,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.appearances import appearances
 from emv_ros.memory.details import details
 from emv_ros.memory.lives import lives
+from emv_ros.memory.queries import observations
 from emv_ros.memory.store import MemoryStore
 
 merge, split, rename = (
@@ -197,3 +198,13 @@ def test_what_the_whole_is_not_its_parts_are_not_either(memory: MemoryStore) -> 
     split(memory, 2, [4])
     assert {(first, second) for first, second, verdict in said(memory)
             if verdict == 'different'} == {(1, 3), (3, 4), (1, 4)}
+
+
+def test_an_entity_that_there_is_not_has_no_observations(memory: MemoryStore) -> None:
+    entity(memory, seen=1)
+    see(memory, 0)  # of no entity: not what is meant by one that there is not
+    found = [observations(memory, entity_id=key) for key in (1, 2, 99)]
+    assert [len(items) for items in found] == [1, 0, 0]
+    assert lives(memory, ids=['e99']) == ([], 0)
+    with pytest.raises(NotFoundError):
+        appearances(memory, 'e99')
