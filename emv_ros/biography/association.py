@@ -1,9 +1,9 @@
 """Which entity each observation is of, decided once for each, in order of time.
 
 What persons said counts first, then an instance that a source vouches for, then a box that stayed
-put from the clip before, then looks. Two that were seen apart, or told apart, never become one by
-looks: an observation is held against all members of an entity there, not only against those that it
-is compared with. One that comes late is compared with the latest known looks as all others are, and
+put from the clip before, then looks. Two that were seen apart, or told apart, never become one: an
+observation is held against all members of an entity there, not only against those that it is
+compared with. One that comes late is compared with the latest known looks as all others are, and
 takes its place among them by its time. What nothing tells of stays without an entity.
 
 Lots of observations are decided and committed in one transaction each: a run may be killed
@@ -24,7 +24,15 @@ from emv_ros.biography.carrying import carried
 from emv_ros.biography.joining import EntityWriter
 from emv_ros.biography.known import Key, Known
 from emv_ros.biography.rules import Fit, Rules, best, mean_if_fit, thresholds_of
-from emv_ros.biography.waiting import Seen, Vector, entities_of, read_seen, set_mark, waiting
+from emv_ros.biography.waiting import (
+    Seen,
+    Vector,
+    entities_of,
+    instances_of,
+    read_seen,
+    set_mark,
+    waiting,
+)
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, PerceptionSettings
@@ -149,7 +157,8 @@ class _Lot:
         self._known = known
         self._thresholds: dict[str, tuple[float, float]] = {}
         self._carried: dict[int, dict[int, int]] = {}
-        self._partners: dict[int, int] = {}
+        self._partners: dict[int, int] = {}  # observations that tell of others: their entities
+        self._waiting: dict[int, tuple[int, str]] = {}  # those without one yet: their instances
         self._vouched: dict[tuple[int, str], int | None] = {}
         self._instances: dict[int, set[tuple[int, str]]] = {}
 
@@ -157,6 +166,7 @@ class _Lot:
         """Give each observation its entity, and write all of it."""
         others = {key for seen in lot for key in seen.apart | seen.same | seen.different}
         self._partners = entities_of(self._session, others)
+        self._waiting = instances_of(self._session, others - self._partners.keys())
         for seen in lot:
             if not seen.is_evident and not self._carried_from(seen):
                 continue
@@ -176,21 +186,25 @@ class _Lot:
             return None
         if self._rules.identity == 'name':
             return self.writer.of_name(seen)
-        told = self._entities(seen.same)
+        told = self._decided(seen.same)
         if told:
             return self._merged(sorted(told))
-        barred = self._entities(seen.different)
-        vouched = self._vouched_for(seen)
+        barred = (self._decided(seen.different) | self._decided(seen.apart)
+                  | self._foreseen(seen.apart))
+        vouched = self._entity_of_instance(seen.session_id, seen.instance)
         if vouched is not None and vouched not in barred:
             return vouched
-        barred |= self._entities(seen.apart)
         looks = self._looks_of(seen)
         return self._carried_on(seen, looks, barred) or self._by_looks(seen, looks, barred)
 
-    def _entities(self, observation_ids: set[int]) -> set[int]:
-        if not observation_ids:
-            return set()
-        found = {self._partners.get(key) for key in observation_ids}
+    def _decided(self, observation_ids: set[int]) -> set[int]:
+        """Return the entities that observations have."""
+        return {self._partners[key] for key in observation_ids if key in self._partners}
+
+    def _foreseen(self, observation_ids: set[int]) -> set[int]:
+        """Return the entities that observations will have, since their instance is known."""
+        found = {self._entity_of_instance(*self._waiting[key])
+                 for key in observation_ids if key in self._waiting and key not in self._partners}
         return {key for key in found if key is not None}
 
     def _merged(self, entity_ids: Sequence[int]) -> int:
@@ -207,18 +221,18 @@ class _Lot:
             self._known.renew(self._session, entity_ids)
         return stays
 
-    def _vouched_for(self, seen: Seen) -> int | None:
-        """Return the entity of the instance that the source named."""
-        if not seen.instance:
+    def _entity_of_instance(self, session_id: int, instance: str) -> int | None:
+        """Return the entity of an instance that a source named, None for none."""
+        if not instance:
             return None
-        key = self._scope(seen.session_id), seen.instance
+        key = self._scope(session_id), instance
         if key not in self._vouched:
             row = schema.ObservationRow
             query = select(row.entity_id).where(
-                row.instance == seen.instance, row.robot_id == self._robot_id,
+                row.instance == instance, row.robot_id == self._robot_id,
                 row.entity_id.is_not(None)).order_by(row.id.desc()).limit(1)
             if key[0]:
-                query = query.where(row.session_id == seen.session_id)
+                query = query.where(row.session_id == session_id)
             self._vouched[key] = self._session.scalar(query)
         return self._vouched[key]
 

@@ -141,6 +141,14 @@ def entities_of(session: Session, observation_ids: Iterable[int]) -> dict[int, i
     return {row.id: row.entity_id for row in rows}
 
 
+def instances_of(session: Session,
+                 observation_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """Return the (session, instance) of those of the observations that have an instance."""
+    rows = session.execute(select(_SEEN.id, _SEEN.session_id, _SEEN.instance).where(
+        among(_SEEN.id, _IDS), _SEEN.instance != ''), {'ids': list(observation_ids)})
+    return {row.id: (row.session_id, row.instance) for row in rows}
+
+
 def _seen(row: Any) -> Seen:
     return Seen(row.id, row.stamp_ns, row.session_id, row.name, row.instance, bool(row.is_person),
                 row.clip_id, colour_of(row.attributes), bool(row.has_box))

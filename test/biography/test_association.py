@@ -203,6 +203,30 @@ def test_a_person_who_says_different_beats_looks_and_instances(memory: MemorySto
     assert groups(memory) == [ids[:1], ids[1:]]
 
 
+def test_what_was_split_stays_split_though_its_instance_is_one(memory: MemoryStore) -> None:
+    ids = [see(memory, 60 * at, instance='1') for at in range(4)]
+    with memory.writing() as session:
+        verdicts.part(session, ids[:2], ids[2:], TOLD)
+    associated(memory)
+    assert groups(memory) == [ids[:2], ids[2:]]
+
+
+def test_what_will_be_another_by_its_instance_is_none_by_looks(memory: MemoryStore) -> None:
+    """Of two in one clip the first, without an instance, looks like what the other is known as."""
+    known = look(memory, 0, 0, instance='1')
+    first, second = look(memory, 60, 0), look(memory, 61, 0, instance='1')
+    apart(memory, first, second)
+    associated(memory)
+    assert groups(memory) == [[known, second], [first]]
+
+
+def test_an_instance_seen_twice_in_one_frame_vouches_for_nothing(memory: MemoryStore) -> None:
+    ids = [see(memory, at, instance='1') for at in range(2)]
+    apart(memory, *ids)
+    associated(memory)
+    assert groups(memory) == [ids[:1], ids[1:]]
+
+
 def test_what_is_the_same_as_two_entities_makes_them_one(memory: MemoryStore) -> None:
     ids = [look(memory, 0, 0), look(memory, 60, 5)]
     associated(memory)
