@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
+import math
 
 from film import MeanColour
 import pytest
 from red_cups import FILM, RedCups
 from sqlalchemy import select
 
+from emv_ros.biography.association import associate
 from emv_ros.ingest.importing import import_path
 from emv_ros.memory import queries, schema
 from emv_ros.memory.writer import BatchWriter
@@ -19,10 +22,17 @@ from emv_ros.settings import IngestSettings, Settings
 pytestmark = pytest.mark.skipif(not FILM.exists(), reason='the film is not here')
 
 
-def test_cups_apart_in_a_picture_are_never_one(memory):
+@pytest.fixture
+def film(memory):
+    """Return a memory that holds the film."""
     writer = BatchWriter(memory)
     import_path(FILM, writer, IngestSettings(), 'robot')
     assert writer.close()
+    return memory
+
+
+def test_cups_apart_in_a_picture_are_never_one(film):
+    memory = film
     report = perceive(memory, Settings(), detector=RedCups(), appearance=MeanColour(),
                       finish=True)
     assert (report.pictures, report.damaged, report.problems) == (100, 0, ())
@@ -45,3 +55,22 @@ def test_cups_apart_in_a_picture_are_never_one(memory):
     # Three stand side by side at some time, so that three are apart pairwise.
     assert any(all(pair in apart for pair in combinations(three, 2))
                for three in combinations(sorted(item.id for item in found), 3))
+
+
+@pytest.mark.parametrize('clip_s', [1.5, 3.0, 30.0])
+def test_no_entity_stands_twice_in_a_picture(film, clip_s):
+    """Over the whole film and across clips, where by looks each cup could be each other."""
+    settings = replace(Settings(), perception=replace(
+        Settings().perception, clip_s=clip_s, min_visible_s=0.5))
+    report = perceive(film, settings, detector=RedCups(), appearance=MeanColour(), finish=True)
+    assert report.clips == math.ceil(9.95 / clip_s)
+    associate(film, settings.biography, 'robot', (0.5, 0.5))
+    part, told = schema.SceneObjectRow, schema.ObservationRow
+    with film.reading() as session:
+        places = session.execute(
+            select(part.scene_id, told.entity_id).join(told, told.id == part.observation_id)).all()
+    assert all(entity_id for _, entity_id in places)
+    assert max(Counter(tuple(row) for row in places).values()) == 1
+    # Where there are several clips, entities have observations in more than one.
+    entities = {entity_id for _, entity_id in places}
+    assert len(entities) < report.observations or report.clips == 1
