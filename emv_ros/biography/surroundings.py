@@ -227,9 +227,9 @@ def _resting(counts: Counter[_Relation],
              by_key: dict[str, list[_Thing]]) -> dict[_Relation, list[_Thing]]:
     """Return of relations by which like things rest or are held those of which each one is.
 
-    Each thing has one of them at most, where there are enough: the pairs that lie nearest to one
-    another all together. So a mug that reaches over the counter is on the shelf all the same where
-    another one must be that on the counter.
+    Each thing has one of them at most: the pairs that lie nearest to one another all together. A
+    relation that is left over is nobody's: a box may have been dropped since. So a mug that reaches
+    over the counter is on the shelf all the same where another must be the one on the counter.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -237,12 +237,13 @@ def _resting(counts: Counter[_Relation],
     for key, subjects in by_key.items():
         rows = [relation for relation, count in counts.items() for _ in range(count)
                 if relation[0] == key and words_of_name(relation[1]) in HELD | SUPPORTS.keys()]
-        if not 2 <= len(rows) <= len(subjects):
+        if len(rows) < 2 or len(subjects) < 2:
             continue
+        found |= {relation: [] for relation in rows}
         gaps = [[min(_gap_to(thing, by_key.get(other, [])), FAR_PX) for thing in subjects]
                 for _, _, other in rows]
         for row, place in zip(*linear_sum_assignment(gaps), strict=True):
-            found.setdefault(rows[row], []).append(subjects[place])
+            found[rows[row]].append(subjects[place])
     return found
 
 
