@@ -64,10 +64,10 @@ def _clear(store: MemoryStore, robots: Iterable[str]) -> str:
     for robot in robots:
         forget_replies(store, robot)
     forget_caches(store.folder)
-    if store.fold_log() or make_url(store.url).get_backend_name() != 'sqlite':
+    if store.rewrite() or make_url(store.url).get_backend_name() != 'sqlite':
         return ''
-    return ('the write-ahead log of the database still holds what was forgotten, since somebody '
-            'reads in it')
+    return ('the database file or its write-ahead log may still hold bytes of what was forgotten: '
+            'somebody reads in it, or the disk is too full to write it anew')
 
 
 def _check(store: MemoryStore, references: Sequence[Reference]) -> None:

@@ -137,12 +137,27 @@ def fold_log(engine: Engine) -> bool:
 
     False where another connection is in its way, and for other databases.
     """
+    return _outside_transactions(engine, 'PRAGMA wal_checkpoint(TRUNCATE)')
+
+
+def rewrite(engine: Engine) -> bool:
+    """Write SQLite's file anew, so that none of its pages holds what was deleted.
+
+    Its secure deletion zeroes rows, not the copies that were left when pages were split. It takes
+    as long as the file is large, and as much room again. False where it cannot be done now, and for
+    other databases.
+    """
+    return _outside_transactions(engine, 'VACUUM') and fold_log(engine)
+
+
+def _outside_transactions(engine: Engine, statement: str) -> bool:
+    """Run a statement that no transaction may hold; return whether it was done."""
     if engine.dialect.name != 'sqlite':
         return False
     connection = engine.raw_connection()
-    try:  # outside a transaction, which is where alone it can be done
-        busy, _, _ = connection.cursor().execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone()
-        return not busy
+    try:
+        row = connection.cursor().execute(statement).fetchone()
+        return row is None or not row[0]  # a checkpoint begins its row with whether it was kept off
     except sqlite3.OperationalError:
         return False
     finally:

@@ -25,6 +25,7 @@ from emv_ros.memory.database import (
     is_read_only,
     open_engine,
     place_of,
+    rewrite,
     sqlite_url,
     transaction,
 )
@@ -84,11 +85,18 @@ class MemoryStore:
         self._engine.dispose()
 
     def fold_log(self) -> bool:
-        """Fold the write-ahead log into the file and empty it, so that nothing deleted is left.
+        """Fold the write-ahead log into the file and empty it.
 
         False where somebody reads or writes, or the database is on a server.
         """
         return fold_log(self._engine)
+
+    def rewrite(self) -> bool:
+        """Write the database file anew and empty the log, so that nothing deleted is left in them.
+
+        Writers wait for it. False where it could not be done, or the database is on a server.
+        """
+        return rewrite(self._engine)
 
     def __enter__(self) -> MemoryStore:
         return self
