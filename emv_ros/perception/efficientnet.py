@@ -7,7 +7,7 @@ height and width of chosen stages: early ones keep pattern and shade, late ones 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ HEAD = len(BLOCKS)
 Weights = Mapping[str, NDArray[np.float32]]
 
 
-def build(weights: Weights, stages: Sequence[int]) -> bytes:
-    """Return an ONNX model: 'pixels' (n, 3, height, width), one output (n, channels) a stage.
+def build(weights: Weights, stages: Mapping[int, int]) -> bytes:
+    """Return an ONNX model: 'pixels' (n, 3, height, width) to one output a stage, in their order.
 
-    A stage is the number of a block, or HEAD; outputs come in their order. Raises KeyError where a
-    weight is missing.
+    A stage is the number of a block, or HEAD. Its number of rows says in how many parts, one below
+    the other, the picture is averaged (1: as a whole; each part is so many rows of the state that
+    they must divide): an output is (n, channels × rows). Raises KeyError where a weight is missing.
     """
     network = _Network(weights)
     state = network.convolution('pixels', '_conv_stem', '_bn0', stride=2)
@@ -38,9 +39,9 @@ def build(weights: Weights, stages: Sequence[int]) -> bytes:
             break
         state = network.block(state, f'_blocks.{at}', stride)
         if at in stages:
-            network.mean(state)
+            network.mean(state, stages[at])
     if HEAD in stages:
-        network.mean(network.convolution(state, '_conv_head', '_bn1'))
+        network.mean(network.convolution(state, '_conv_head', '_bn1'), stages[HEAD])
     network.graph.input('pixels', ('n', 3, 'height', 'width'))
     return network.graph.to_bytes()
 
@@ -79,10 +80,12 @@ class _Network:
             state = self.graph.node('Add', [state, source])
         return state
 
-    def mean(self, state: str) -> None:
-        """Add an output: the mean of a state over height and width."""
-        pooled = self.graph.node('ReduceMean', [state], axes=(2, 3), keepdims=0)
-        self.graph.output(pooled, ('n', 'channels'))
+    def mean(self, state: str, rows: int) -> None:
+        """Add an output: the means of a state over its width and each of so many parts."""
+        across = self.graph.node('ReduceMean', [state], axes=(3,), keepdims=0)
+        parts = [across] if rows == 1 else self.graph.split(across, rows, axis=2)
+        means = [self.graph.node('ReduceMean', [part], axes=(2,), keepdims=0) for part in parts]
+        self.graph.output(self.graph.node('Concat', means, axis=1), ('n', 'channels'))
 
     def _folded(self, name: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         get = self._weights.__getitem__

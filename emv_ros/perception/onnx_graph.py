@@ -7,7 +7,7 @@ fields are those of `onnx.proto3`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import struct
 
 import numpy as np
@@ -40,11 +40,20 @@ class OnnxGraph:
 
     def node(self, kind: str, inputs: Sequence[str], **attributes: Attribute) -> str:
         """Add an operation and return the name of its only output."""
-        name = self._next('v')
+        return self._node(kind, inputs, 1, attributes)[0]
+
+    def split(self, source: str, parts: int, axis: int) -> list[str]:
+        """Cut a state into equal parts along an axis and return their names."""
+        return self._node('Split', [source], parts, {'axis': axis})
+
+    def _node(self, kind: str, inputs: Sequence[str], count: int,
+              attributes: Mapping[str, Attribute]) -> list[str]:
+        names = [self._next('v') for _ in range(count)]
         self._parts.append(_field(1, b''.join([
-            *(_field(1, source) for source in inputs), _field(2, name), _field(4, kind),
+            *(_field(1, source) for source in inputs), *(_field(2, name) for name in names),
+            _field(4, kind),
             *(_field(5, _attribute(key, value)) for key, value in attributes.items())])))
-        return name
+        return names
 
     def input(self, name: str, shape: Sequence[int | str]) -> None:
         """Declare an input of float32; a length that is a word is free."""

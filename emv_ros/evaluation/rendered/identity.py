@@ -102,8 +102,9 @@ def fill(store: MemoryStore, clips: Iterable[Sequence[Frame]],
             image_id = store.add_image(frame.jpeg, ImageRecord(
                 stamp_ns=frame.stamp_ns, camera=CAMERA, sha256='', media_type='image/jpeg',
                 width=WIDTH, height=HEIGHT))
-            store.add(Scene(stamp_ns=frame.stamp_ns, camera=CAMERA, image_id=image_id, objects=tuple(
-                SceneObject(name=seen.name, bbox=seen.bbox) for seen in frame.seen)))
+            objects = tuple(SceneObject(name=seen.name, bbox=seen.bbox) for seen in frame.seen)
+            store.add(Scene(stamp_ns=frame.stamp_ns, camera=CAMERA, image_id=image_id,
+                            objects=objects))
             truth.update({(frame.stamp_ns, seen.bbox): seen.key for seen in frame.seen})
             count += 1
         progress(f'{count} pictures')
