@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train the demonstration's own detector on rendered scenes, and write it with its report.
 
-    python scripts/train_detector.py [--work FOLDER] [--scenes N] [--epochs N N …]
+    python scripts/train_detector.py [--work FOLDER] [--threads N] [--reuse]
 
 It learns in rounds, each on new scenes and from the weights of the one before. Needs the extra
 [perception] and the packages onnx and onnxslim; minutes to an hour on a CPU. The checkpoint that
@@ -19,18 +19,19 @@ import time
 
 from household import learning
 from household.judging import judge
-from household.report import Figures, Making, report
+from household.report import Figures, report
 from household.shapes import Box
 from household.training import make_scene, seen_in
 from make_demo_recording import CHECKOUT, simulate
 
-HELD_OUT = range(1_000_000, 1_000_300)  # seeds of scenes that are not trained on
+HELD_OUT = range(1_000_000, 1_000_200)  # seeds of scenes that are not trained on
+EVERY = 4  # of the recording's pictures one in so many is looked at: they change slowly
 Frame = tuple[bytes, list[tuple[str, Box]]]
 
 
 def recorded() -> list[Frame]:
-    """Return the pictures of the recording with what is in them."""
-    return [(sight.jpeg, seen_in(sight.objects)) for sight in simulate().sights]
+    """Return pictures of the recording with what is in them."""
+    return [(sight.jpeg, seen_in(sight.objects)) for sight in simulate().sights[::EVERY]]
 
 
 def held_out() -> list[Frame]:
@@ -44,9 +45,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument('--out', type=Path, default=CHECKOUT / 'emv_ros/demo/detector',
                         help='folder of household.onnx and its report')
     parser.add_argument('--work', type=Path, default=Path(tempfile.gettempdir()) / 'emv_detector')
-    parser.add_argument('--scenes', type=int, default=1600, help='scenes of a round')
-    parser.add_argument('--epochs', type=int, nargs='+', default=[4, 3], metavar='N',
-                        help='epochs of each round (default: two rounds, 4 and 3)')
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--reuse', action='store_true', help='no training: export and measure only')
@@ -62,10 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
     figures = [_figures(options.work / 'data', checkpoint, model, title, frames)
                for title, frames in (('held-out scenes', held_out()),
                                      ("the recording's pictures", recorded()))]
-    made = Making(options.scenes, options.epochs, options.seed, Counter(
-        name for seed in range(len(options.epochs) * options.scenes)
-        for name, _ in make_scene(seed).boxes))
-    (options.out / 'README.md').write_text(report(model, made, figures), encoding='utf-8')
+    scenes = sum(one.scenes for one in learning.ROUNDS)
+    trained_on = Counter(name for seed in range(scenes) for name, _ in make_scene(seed).boxes)
+    text = report(model, trained_on, options.seed, figures)
+    (options.out / 'README.md').write_text(text, encoding='utf-8')
     sys.stdout.write(f'{model}: {model.stat().st_size / 1e6:.2f} MB, trained in {took_s:.0f} s\n')
     return 0
 
@@ -73,11 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _learn(options: argparse.Namespace, checkpoint: Path) -> None:
     """Train round by round."""
     data = options.work / 'data'
-    for number, epochs in enumerate(options.epochs):
-        part = f'train_{number}'
-        seeds = range(number * options.scenes, (number + 1) * options.scenes)
-        learning.write_scenes(data, part, seeds)
-        learning.train(options.work, learning.describe_data(data, part, part), epochs,
+    begin = 0
+    for number, part in enumerate(learning.ROUNDS):
+        name = f'train_{number}'
+        learning.write_scenes(data, name, range(begin, begin + part.scenes))
+        begin += part.scenes
+        learning.train(options.work, learning.describe_data(data, name, name), part,
                        options.seed + number, checkpoint if number else None)
 
 

@@ -1,4 +1,8 @@
-"""`emv demo`: nodes as processes, a recording over real topics, questions to the memory it made."""
+"""`emv demo`: nodes as processes, a recording over real topics, questions to the memory it made.
+
+What the pictures show is found by the robot's own eyes: a detector that comes with the package,
+tracking, and the biographies of what was seen again.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,12 @@ from pathlib import Path
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from emv_ros.commands.context import Context, positive
+from emv_ros.commands.demo_shown import show_answer, show_lives
 from emv_ros.commands.output import Progress, plain, size, tell, write
-from emv_ros.errors import EmvError, ModelError, NotFoundError, StoreError
+from emv_ros.errors import EmvError, ModelError, StoreError
 
 if TYPE_CHECKING:
     from emv_ros.demo.processes import Processes
@@ -23,11 +29,13 @@ if TYPE_CHECKING:
     from emv_ros.nodes.demo_client import DemoClient
 
 NODES = ('camera_ingest', 'joint_state_ingest', 'speech_ingest', 'skill_ingest', 'pose_ingest',
-         'scene_ingest', 'consolidation', 'query', 'speech_bridge')
+         'perception', 'consolidation', 'query', 'speech_bridge')
 ZONE = 'Europe/Berlin'  # where the recording plays
 START_LIMIT_S = 90.0
 CONSOLIDATION_LIMIT_S = 150.0
 STORED_LIMIT_S = 60.0
+PERCEPTION_LIMIT_S = 240.0
+LIKE_THINGS = 'red mug'  # of which the household has two
 POLL_S = 0.2
 
 
@@ -57,11 +65,15 @@ def run(args: argparse.Namespace, context: Context) -> int:
             client.wait_for_nodes(START_LIMIT_S)
             tell(f'{len(NODES)} nodes are up; replaying three days in {args.replay_s} s')
             _replay(processes, folder, args.replay_s)
+            _perceive(processes, folder)
             _consolidate(client, model)
+            with _store(folder) as store:
+                show_lives(store, LIKE_THINGS, ZoneInfo(ZONE))
             for number, question in enumerate(read_questions(), 1):
                 _ask(client, folder, number, question)
     tell(f'\nDone in {time.monotonic() - began:.0f} s. Look around with:\n'
          f'  emv --memory {folder} tree\n  emv --memory {folder} events --status failed\n'
+         f'  emv --memory {folder} entities\n'
          f'  emv --memory {folder} ask --at "2026-05-14 20:00" "What did you do on May 13?"')
     return 0
 
@@ -136,6 +148,7 @@ def _parameters(folder: Path, model: str) -> list[str]:
     values: dict[str, Any] = {
         'use_sim_time': 'true', 'memory.folder': folder, 'memory.time_zone': ZONE,
         'memory.robot': 'household_robot', 'model.model': model,
+        'perception.detector': 'household', 'perception.backlog': 5000,  # none is passed over
         'tree.period_s': '3600.0'}  # the tree is made on request here, to be seen
     arguments = ['--ros-args']
     for name, value in values.items():
@@ -146,26 +159,53 @@ def _parameters(folder: Path, model: str) -> list[str]:
 
 
 def _replay(processes: Processes, folder: Path, seconds: int) -> None:
-    """Replay the recording and wait until all events and words of it are committed."""
+    """Replay the recording and wait until all of its events, words and pictures are committed."""
     account = json.loads(processes.run(
         'replay', 'emv_ros.nodes.replay', ['--ros-args', '-p', f'duration_s:={float(seconds)}'],
         seconds + 120.0).splitlines()[-1])
     published = account['published']
     reports = published.get('/skill_events', 0)
     words = published.get('/speech', 0) + published.get('/asr', 0)
+    pictures = published.get('/camera/image_raw/compressed', 0)
     counts: dict[str, int] = {}
 
     def is_stored() -> bool:
         counts.update(_counts(folder))
-        return bool(counts['skill_report'] >= reports and counts['utterance'] >= words)
+        return bool(counts['skill_report'] >= reports and counts['utterance'] >= words
+                    and counts['image'] >= pictures)
 
     _wait(is_stored, processes.check, STORED_LIMIT_S,
-          lambda: f'{reports} status reports and {words} utterances were sent, but '
-                  f'{counts.get("skill_report")} and {counts.get("utterance")} stored')
+          lambda: f'{reports} status reports, {words} utterances and {pictures} pictures were '
+                  f'sent, but {counts.get("skill_report")}, {counts.get("utterance")} and '
+                  f'{counts.get("image")} stored')
     tell(f'{account["messages"]} messages were replayed; stored: {reports} status reports as '
-         f'{counts["skill_event"]} events, {counts["utterance"]} utterances, {counts["scene"]} '
-         f'scenes, {counts["image"]} pictures, {counts["joint_sample"]} joint samples, '
-         f'{counts["pose"]} poses')
+         f'{counts["skill_event"]} events, {counts["utterance"]} utterances, {counts["image"]} '
+         f'pictures, {counts["joint_sample"]} joint samples, {counts["pose"]} poses')
+
+
+def _perceive(processes: Processes, folder: Path) -> None:
+    """Wait until all pictures were looked at; the node takes the last clip when no more come."""
+    tell('Looking at the rest of the pictures')
+    left = 0
+
+    def is_seen() -> bool:
+        nonlocal left
+        left = _left_to_see(folder)
+        return not left
+
+    _wait(is_seen, processes.check, PERCEPTION_LIMIT_S,
+          lambda: f'{left} pictures were not looked at within {PERCEPTION_LIMIT_S:.0f} s')
+    counts = _counts(folder)
+    tell(f'{counts["scene"]} scenes and {counts["observation"]} observations were made of them, in '
+         f'{counts["clip"]} clips')
+
+
+def _left_to_see(folder: Path) -> int:
+    from emv_ros.perception.waiting import waiting
+
+    with _store(folder) as store, store.reading() as session:
+        return sum(len(camera.new) + len(camera.late) for robot_id in store.robot_ids(session)
+                   for camera in waiting(session, robot_id, 0)[0].values())
 
 
 def _counts(folder: Path) -> dict[str, int]:
@@ -210,29 +250,4 @@ def _ask(client: DemoClient, folder: Path, number: int, question: Question) -> N
     else:
         client.ask(question.text, limit_s)
     with _store(folder) as store:
-        _show(store)
-
-
-def _show(store: Any) -> None:
-    """Show the latest question as the memory keeps it: answer, evidence, cost."""
-    from emv_ros.agent.answers import EvidenceItem
-    from emv_ros.memory.queries import latest_query
-
-    query = latest_query(store)
-    if query is None:
-        raise NotFoundError('the question was not kept')
-    write(f'   answer    {plain(query.answer or query.message)}')
-    items: list[EvidenceItem] = _evidence(store, query.evidence)
-    for item in items:
-        write(f'   evidence  {plain(item.text)[:150]}')
-    for path in dict.fromkeys(item.image_path for item in items if item.image_path):
-        write(f'   picture   {path}')
-    write(f'   status    {query.status}, {query.rounds} rounds, {query.prompt_tokens} + '
-          f'{query.completion_tokens} tokens, {query.duration_s:.1f} s, '
-          f'{query.model or "no model"}')
-
-
-def _evidence(store: Any, ids: tuple[str, ...]) -> list[Any]:
-    from emv_ros.agent.evidence import items_of
-
-    return items_of(store, ids)
+        show_answer(store)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 import os
 from pathlib import Path
 import shutil
@@ -26,6 +27,18 @@ OPSET = 17
 IMAGE_SIZE = 320
 INPUT = [256, 320]  # height and width that a picture of the camera needs, px
 BATCH = 8
+
+@dataclass(frozen=True)
+class Round:
+    """A part of the training, on scenes of its own."""
+
+    scenes: int
+    epochs: int
+    rate: float  # of learning, at first
+    warmup: float  # epochs over which it rises
+
+
+ROUNDS = (Round(1600, 4, 0.002, 0.5), Round(1600, 1, 0.002, 0.5), Round(800, 1, 0.0004, 0.0))
 SMALL = 256  # numbers in a weight that is not worth halving
 
 
@@ -71,20 +84,20 @@ def describe_data(folder: Path, train_on: str, test_on: str) -> Path:
     return path
 
 
-def train(folder: Path, data: Path, epochs: int, seed: int, start: Path | None = None) -> Path:
-    """Train from scratch, or from a checkpoint, and return the checkpoint of the last epoch.
+def train(folder: Path, data: Path, of: Round, seed: int, start: Path | None = None) -> Path:
+    """Train a round from scratch or from a checkpoint, and return its checkpoint.
 
-    The rate of learning falls to nothing over the epochs.
+    The rate of learning falls from epoch to epoch.
     """
     from ultralytics import YOLO
 
     shutil.rmtree(folder / 'runs', ignore_errors=True)
     YOLO(str(start or architecture(folder)), task='detect').train(
-        data=str(data), imgsz=IMAGE_SIZE, epochs=epochs, batch=BATCH, seed=seed,
+        data=str(data), imgsz=IMAGE_SIZE, epochs=of.epochs, batch=BATCH, seed=seed,
         device='cpu', workers=0, cache='ram', project=str(folder / 'runs'), name='train',
         val=False, plots=False, pretrained=start is not None, amp=False, optimizer='AdamW',
-        lr0=0.002, nbs=BATCH, cos_lr=True, warmup_epochs=0.5, mosaic=0.0, close_mosaic=0, scale=0.2,
-        fliplr=0.5, hsv_h=0.01, hsv_s=0.3, hsv_v=0.3, erasing=0.0)
+        lr0=of.rate, nbs=BATCH, cos_lr=True, warmup_epochs=of.warmup, mosaic=0.0,
+        close_mosaic=0, scale=0.2, fliplr=0.5, hsv_h=0.01, hsv_s=0.3, hsv_v=0.3, erasing=0.0)
     made = folder / 'last.pt'
     shutil.copyfile(folder / 'runs' / 'train' / 'weights' / 'last.pt', made)
     return made

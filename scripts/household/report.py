@@ -8,20 +8,10 @@ import hashlib
 from pathlib import Path
 
 from household.judging import MIN_CONFIDENCE, NOTHING, SAME_IOU, Judgement
-from household.learning import BATCH, IMAGE_SIZE, INPUT, OPSET, SCALE
+from household.learning import BATCH, IMAGE_SIZE, INPUT, OPSET, ROUNDS, SCALE
 from household.training import CLASSES
 
 ERRORS = 6  # of each set of pictures that are told
-
-
-@dataclass
-class Making:
-    """How it was trained; `boxes` of each class were trained on."""
-
-    scenes: int  # of a round
-    epochs: list[int]  # of each round
-    seed: int
-    boxes: Counter[str]
 
 
 @dataclass
@@ -57,14 +47,15 @@ class Figures:
         return f'- {self.title}: ' + ('; '.join(said) or 'none') + '.'
 
 
-def report(model: Path, made: Making, figures: list[Figures]) -> str:
+def report(model: Path, trained_on: Counter[str], seed: int, figures: list[Figures]) -> str:
     """Return the text of the report, in Markdown."""
     content = model.read_bytes()
     rows = '\n'.join(one.row for one in figures)
     errors = '\n'.join(one.errors for one in figures)
     per_class = '\n'.join(
-        f'| {name} | {made.boxes[name]} | '
+        f'| {name} | {trained_on[name]} | '
         f'{" | ".join(_of_class(one, name) for one in figures)} |' for name in CLASSES)
+    rounds = ', '.join(f'{one.epochs} × {one.scenes}' for one in ROUNDS)
     titles = ' | '.join(one.title for one in figures)
     return f"""# The demonstration's detector
 
@@ -72,14 +63,14 @@ def report(model: Path, made: Making, figures: list[Figures]) -> str:
 of its camera. It knows nothing else: it is no detector for photographs.
 
 - Made by `scripts/train_detector.py`: a YOLO11 of depth {SCALE[0]} and width {SCALE[1]}, trained
-  from scratch on a CPU in rounds of {' and '.join(map(str, made.epochs))} epochs, each on
-  {made.scenes} new rendered scenes ({sum(made.boxes.values())} boxes in all; batches of {BATCH},
-  {IMAGE_SIZE} px, seed {made.seed}).
+  from scratch on a CPU, in rounds of {rounds} new rendered scenes
+  ({sum(trained_on.values())} boxes in all; batches of {BATCH}, {IMAGE_SIZE} px, seed {seed}).
 - The scenes (`scripts/household/training.py`) show the rooms with random things at random places,
   in random states, held by people or by the robot, under random light, turn of the camera and
   noise. None of them is a scene of the story that the recording tells.
-- File: {len(content) / 1e6:.2f} MB, opset {OPSET}, input {INPUT[1]} × {INPUT[0]} px, {len(CLASSES)}
-  classes, names in its metadata; SHA-256 `{hashlib.sha256(content).hexdigest()}`.
+- File: {len(content) / 1e6:.2f} MB, opset {OPSET}, input {INPUT[1]} × {INPUT[0]} px,
+  {len(CLASSES)} classes, names in its metadata; SHA-256
+  `{hashlib.sha256(content).hexdigest()}`.
 
 ## How well it sees
 
