@@ -381,12 +381,12 @@ def test_killed_at_any_time_nothing_is_done_twice(tmp_path: Path) -> None:
             f'import os, signal\n'
             f'association.LOT = 10\n'
             f'folder = Path({str(folder)!r})\n'
-            f'decide, done = association._Lot.decide, []\n'
+            f'decide, done = association.Lot.decide, []\n'
             f'def dying(self, lot):\n'
             f'    decide(self, lot)\n'
             f'    done.append(lot)\n'
             f'    if len(done) == 3: os.kill(os.getpid(), signal.SIGKILL)\n'
-            f'association._Lot.decide = dying\n'
+            f'association.Lot.decide = dying\n'
             f'with MemoryStore(folder, sqlite_url(folder), "r1") as store:\n'
             f'    association.associate(store, BiographySettings(), "r1", {THRESHOLDS})\n')
     with MemoryStore(folder, sqlite_url(folder), 'r1') as store:
