@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from conftest import Emv
 import pytest
 
 from emv_ros.memory import schema
@@ -13,6 +14,7 @@ from emv_ros.records import Observation
 from emv_ros.settings import MemorySettings
 from emv_ros.timeline import SECOND_NS
 
+Emv = Callable[..., Any]
 NOON_NS = 1_772_366_400 * SECOND_NS
 
 
