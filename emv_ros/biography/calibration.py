@@ -15,10 +15,10 @@ import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from emv_ros.biography.rules import CALIBRATION
 from emv_ros.biography.waiting import as_vector
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
+from emv_ros.memory.thresholds import CALIBRATED
 
 # Observations that are compared, the latest: the product of all with all stays small.
 MOST = 3000
@@ -157,7 +157,7 @@ def propose(pairs: Sequence[Pair], is_same: Mapping[int, bool],
 
 def keep(store: MemoryStore, model: str, proposal: Proposal) -> None:
     """Store thresholds: association uses them from now on, unless a setting says otherwise."""
-    store.set_state(CALIBRATION + model, {
+    store.set_state(CALIBRATED + model, {
         'match': proposal.match, 'consistent': proposal.consistent, 'same': proposal.same,
         'different': proposal.different})
 
