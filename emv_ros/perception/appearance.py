@@ -48,7 +48,7 @@ class EfficientNetLooks:
     """Vectors of crops on one thread of the CPU."""
 
     name = 'efficientnet-lite0-colours-1'
-    thresholds = Thresholds(match=0.91, consistent=0.75, regroup=0.85)
+    thresholds = Thresholds(match=0.91, consistent=0.85, regroup=0.85)
 
     def __init__(self) -> None:
         """Build the network (0.2 s). Raises PerceptionError where its weights are missing."""
