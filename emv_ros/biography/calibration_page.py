@@ -81,7 +81,8 @@ def sheet(pairs: Sequence[Pair], crops: Crops) -> bytes:
                     cv2.FONT_HERSHEY_SIMPLEX, 0.7, (0, 0, 0), 2, cv2.LINE_AA)
         for place, key in ((1, pair.first_id), (2, pair.second_id)):
             pictures = [np.frombuffer(data, np.uint8) for data in crops.get(key, ())[:1]]
-            for pixels in (cv2.imdecode(data, cv2.IMREAD_COLOR) for data in pictures):
+            for data in pictures:
+                pixels = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
                 height, width = pixels.shape[:2]
                 row[:height, place * EDGE_PX:place * EDGE_PX + width] = pixels
         rows.append(row)

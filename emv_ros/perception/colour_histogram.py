@@ -35,7 +35,7 @@ def colour_histogram(crop: Pixels) -> Row:
     blue_yellow = _shares(lab[:, 2], CHROMA, CHROMA_SPREAD)
     chroma = (green_red[:, :, None] * blue_yellow[:, None, :]).reshape(len(lab), -1)
     cells = (chroma * _WEIGHTS[:, None]).T @ light
-    return np.sqrt(cells / cells.sum()).ravel().astype(np.float32)
+    return np.asarray(np.sqrt(cells / cells.sum()).ravel(), np.float32)
 
 
 def _shares(values: Row, centres: Row, spread: float) -> Row:

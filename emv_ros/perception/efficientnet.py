@@ -52,8 +52,8 @@ class _Network:
     def __init__(self, weights: Weights) -> None:
         self.graph = OnnxGraph('efficientnet_lite0')
         self._weights = weights
-        self._zero = self.graph.weight(np.float32(0))
-        self._six = self.graph.weight(np.float32(6))
+        self._zero = self.graph.weight(np.array(0, np.float32))
+        self._six = self.graph.weight(np.array(6, np.float32))
 
     def convolution(self, source: str, name: str, norm: str, *, stride: int = 1, groups: int = 1,
                     is_linear: bool = False) -> str:

@@ -169,7 +169,7 @@ def _background(room: np.random.Generator, rng: np.random.Generator) -> NDArray[
         cv2.fillPoly(scene, [cv2.convexHull(points.astype(np.int32))],
                      rng.uniform(20, 235, 3).tolist(), cv2.LINE_AA)
     coarse = rng.normal(0, 9, (HEIGHT // 8, WIDTH // 8, 3)).astype(np.float32)
-    return np.clip(scene + cv2.resize(coarse, (WIDTH, HEIGHT)), 0, 255).astype(np.float32)
+    return np.asarray(np.clip(scene + cv2.resize(coarse, (WIDTH, HEIGHT)), 0, 255), np.float32)
 
 
 def _shadow(rng: np.random.Generator) -> NDArray[np.float32]:
@@ -179,7 +179,7 @@ def _shadow(rng: np.random.Generator) -> NDArray[np.float32]:
     along = (x / WIDTH - rng.uniform(0.2, 0.8)) * np.cos(turn) + (
         y / HEIGHT - rng.uniform(0.2, 0.8)) * np.sin(turn)
     depth = rng.uniform(0, 0.35)
-    return (1 - depth / (1 + np.exp(-along * rng.uniform(4, 20)))).astype(np.float32)
+    return np.asarray(1 - depth / (1 + np.exp(-along * rng.uniform(4, 20))), np.float32)
 
 
 def _tilted(made: Sprite, roll: float, shear: float) -> Sprite:
@@ -188,7 +188,7 @@ def _tilted(made: Sprite, roll: float, shear: float) -> Sprite:
     matrix[0, 1] += shear
     matrix[0, 2] -= shear * height / 2
     grown = cv2.copyMakeBorder(made, 8, 8, 8, 8, cv2.BORDER_CONSTANT)
-    return cv2.warpAffine(grown, matrix, (width + 16, height + 16)).astype(np.float32)
+    return np.asarray(cv2.warpAffine(grown, matrix, (width + 16, height + 16)), np.float32)
 
 
 def _paste(scene: NDArray[np.float32], made: Sprite, left: int,

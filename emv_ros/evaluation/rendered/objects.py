@@ -117,7 +117,7 @@ def _color(rng: np.random.Generator) -> Color:
 
 def _bgr(color: Color) -> NDArray[np.float32]:
     pixel = np.array([[color]], np.uint8)
-    return cv2.cvtColor(pixel, cv2.COLOR_LAB2BGR)[0, 0].astype(np.float32)
+    return np.asarray(cv2.cvtColor(pixel, cv2.COLOR_LAB2BGR)[0, 0], np.float32)
 
 
 def _pattern(name: str, v: NDArray[np.float64], u: NDArray[np.float64],
