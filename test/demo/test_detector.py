@@ -48,7 +48,8 @@ def test_it_finds_what_is_there_and_little_else(judgement):
     assert right / claimed > 0.93
 
 
-@pytest.mark.parametrize('name', ['red mug', PERSON, 'sink', 'shelf', 'plate', 'newspaper', 'parcel'])
+@pytest.mark.parametrize('name', [
+    'red mug', PERSON, 'sink', 'shelf', 'plate', 'newspaper', 'parcel'])
 def test_what_the_story_is_about_is_found(judgement, name):
     there, right, claimed = judgement.counts(name)
     assert right / there > 0.85
