@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -113,6 +112,8 @@ class _Shot:
 
     def frame(self, at: int, stamp_ns: int) -> Frame:
         """Return the picture of one second."""
+        import cv2
+
         sway = np.sin(self._sway + at * np.array([0.3, 0.23, 0.17]))
         scene = np.roll(self._wall, int(14 * sway[0]), axis=1)
         seen = [self._draw(scene, place, sway, at)
@@ -148,6 +149,8 @@ class _Shot:
 
     def _hide(self, scene: NDArray[np.float32], box: tuple[int, int, int, int]) -> None:
         """Cover a part of what was drawn, from one side."""
+        import cv2
+
         share, color, is_left = self._cover
         width = round((box[2] - box[0]) * share)
         left = box[0] if is_left else box[2] - width
@@ -157,6 +160,8 @@ class _Shot:
 
 def _background(room: np.random.Generator, rng: np.random.Generator) -> NDArray[np.float32]:
     """Return a wall, a table and clutter; the room's colours stay, the view of it changes."""
+    import cv2
+
     wall, table = (room.uniform(60, 210) + room.normal(0, 22, 3) for _ in range(2))
     scene = np.empty((HEIGHT, WIDTH, 3), np.float32)
     edge = int(rng.integers(180, 270))
@@ -183,6 +188,8 @@ def _shadow(rng: np.random.Generator) -> NDArray[np.float32]:
 
 
 def _tilted(made: Sprite, roll: float, shear: float) -> Sprite:
+    import cv2
+
     height, width = made.shape[:2]
     matrix = cv2.getRotationMatrix2D((width / 2, height / 2), float(np.degrees(roll)), 1)
     matrix[0, 1] += shear

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,6 +64,8 @@ def make_things(seed: int, count: int = 34, pairs: int = 12) -> list[Thing]:
 
 def texture(thing: Thing) -> Texture:
     """Return what runs around a thing."""
+    import cv2
+
     base, second = (_bgr(color) for color in (thing.base, thing.second))
     rows, columns = np.mgrid[0:TEXTURE_HEIGHT, 0:TEXTURE_WIDTH]
     mask = _pattern(thing.pattern, rows / TEXTURE_HEIGHT, columns / TEXTURE_WIDTH, thing.period)
@@ -116,6 +117,8 @@ def _color(rng: np.random.Generator) -> Color:
 
 
 def _bgr(color: Color) -> NDArray[np.float32]:
+    import cv2
+
     pixel = np.array([[color]], np.uint8)
     return np.asarray(cv2.cvtColor(pixel, cv2.COLOR_LAB2BGR)[0, 0], np.float32)
 
@@ -145,6 +148,8 @@ def _pattern(name: str, v: NDArray[np.float64], u: NDArray[np.float64],
 def _write_labels(picture: Texture, thing: Thing, base: NDArray[np.float32],
                   second: NDArray[np.float32]) -> None:
     """Draw the label on four sides, so that one is always seen."""
+    import cv2
+
     for side in range(4):
         left = side * TEXTURE_WIDTH // 4 + 16
         cv2.rectangle(picture, (left, 30), (left + 96, 98), second.tolist(), -1)

@@ -6,7 +6,6 @@ of a whole scene, blur and the rest are not done here.
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +30,8 @@ def sprite(thing: Thing, around: Texture, height_px: float, yaw: float, light: f
 
 def _round(thing: Thing, around: Texture, size: tuple[float, float], yaw: float,
            light: float) -> Sprite:
+    import cv2
+
     high, wide = size
     rim = max(2, round(wide / 2 * PITCH * (0.35 if thing.kind == 'bottle' else 1.0)))
     margin = round(wide * 0.35) if thing.kind == 'mug' else 2
@@ -59,6 +60,8 @@ def _round(thing: Thing, around: Texture, size: tuple[float, float], yaw: float,
 def _handle(made: Sprite, around: Texture, size: tuple[float, float],
             edges: tuple[int, int], yaw: float) -> None:
     """Draw the handle where the turn has brought it, behind the mug or in front of it."""
+    import cv2
+
     (high, wide), (rim, margin) = size, edges
     side = np.sin(1.2 - yaw)
     centre = (round(made.shape[1] / 2 + side * wide / 2), round(rim * 1.5 + high / 2))
@@ -89,6 +92,8 @@ def _profile(kind: str, v: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _box(around: Texture, unit: float, size: tuple[float, float, float], yaw: float,
          light: float) -> Sprite:
+    import cv2
+
     high, wide, deep = (unit * length for length in size)
     front_px, side_px = wide * abs(np.cos(yaw)) + 1, deep * abs(np.sin(yaw)) + 1
     slant = 0.18 * side_px
