@@ -23,14 +23,18 @@ def show_lives(store: MemoryStore, name: str, zone: tzinfo) -> None:
     from emv_ros.memory.lives import lives
 
     found, _ = lives(store, name=name)
-    write(f'\nThings called {name}, by their looks: {len(found) or "none"}')
-    for life in found:
+    known = [life for life in found if life.entity_id is not None]
+    write(f'\nThings called {name}, by their looks: {len(known) or "none"}')
+    for life in known:
         write(f'   {plain(_title(life, zone))}')
         before = len(life.observations) - LINES
         if before > 0:
             write(f'      … {before} before')
         for item in life.observations[-LINES:]:
             write(f'      {plain(_line(item, zone))[:WIDTH]}')
+    unknown = sum(len(life.observations) for life in found if life.entity_id is None)
+    if unknown:
+        write(f'   of {unknown} more, too little was seen to tell which it was')
 
 
 def show_answer(store: MemoryStore) -> None:
