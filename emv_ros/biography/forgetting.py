@@ -49,7 +49,7 @@ Scrub = Callable[[Session], None]
 OLD_FILES = 'forgetting:files'
 # So often a picture that changes meanwhile is prepared again.
 ATTEMPTS = 5
-_HANGING = {
+_HANGING: dict[str, Any] = {
     'appearances': schema.AppearanceRow, 'pictures_of_it': schema.ObservationImageRow,
     'namings': schema.NamingRow}
 
@@ -191,8 +191,9 @@ def _entities(session: Session, rows: Sequence[Any]) -> tuple[list[Any], list[in
     """Return the entities that keep no observation, and the ids of those that do."""
     seen, entity = schema.ObservationRow, schema.EntityRow
     touched = sorted({row.entity_id for row in rows if row.entity_id is not None})
-    left = set(session.scalars(select(seen.entity_id).where(
-        among(seen.entity_id, touched), ~among(seen.id, [row.id for row in rows])).distinct()))
+    left = {key for key in session.scalars(select(seen.entity_id).where(
+        among(seen.entity_id, touched), ~among(seen.id, [row.id for row in rows])).distinct())
+        if key is not None}
     bare = [key for key in touched if key not in left]
     into = merged_ids(session, bare)
     keys = [*bare, *(key for keys in into.values() for key in keys)]

@@ -47,7 +47,8 @@ def objects_showing(session: Session, rows: Sequence[Any], is_whole: bool) -> se
 def objects_called(session: Session, robot_ids: Collection[int],
                    names: Collection[str]) -> set[int]:
     """Return the ids of the objects that bear a name and are of no observation."""
-    part, told, found = schema.SceneObjectRow, sorted(names), set()
+    part, told = schema.SceneObjectRow, sorted(names)
+    found: set[int] = set()
     for start in range(0, len(told), CHUNK):
         found.update(session.scalars(select(part.id).where(
             part.robot_id.in_(sorted(robot_ids)), part.name.in_(told[start:start + CHUNK]),
@@ -80,9 +81,9 @@ def _without(session: Session, scene_ids: Sequence[int],
     """Delete what else tells of the objects that are gone; return how many relations."""
     part, relation, scene = schema.SceneObjectRow, schema.SceneRelationRow, schema.SceneRow
     left: dict[int, set[str]] = {}
-    for item in session.execute(select(part.scene_id, part.name, part.instance).where(
-            among(part.scene_id, scene_ids))):
-        left.setdefault(item.scene_id, set()).update((item.name, item.instance))
+    for scene_id, name, instance in session.execute(
+            select(part.scene_id, part.name, part.instance).where(among(part.scene_id, scene_ids))):
+        left.setdefault(scene_id, set()).update((name, instance))
     going, kept = [], set()
     for item in session.execute(select(relation.id, relation.scene_id, relation.subject,
                                        relation.object).where(

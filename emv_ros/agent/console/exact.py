@@ -116,7 +116,9 @@ class ExactRows:
         """
         for key in ids:
             record = self._shown.records.get(key)
-            identity = identity_of(record) if isinstance(record, Observation) else ''
+            if not isinstance(record, Observation):
+                continue
+            identity = identity_of(record)
             described = description_in(question, record.name) if identity else ''
             if not described:
                 continue
