@@ -34,6 +34,7 @@ ZONE = 'Europe/Berlin'  # where the recording plays
 START_LIMIT_S = 90.0
 CONSOLIDATION_LIMIT_S = 150.0
 STORED_LIMIT_S = 60.0
+STILL_S = 5.0  # without another picture: the rest was lost
 PERCEPTION_LIMIT_S = 240.0
 LIKE_THINGS = 'red mug'  # of which the household has two
 POLL_S = 0.2
@@ -159,7 +160,10 @@ def _parameters(folder: Path, model: str) -> list[str]:
 
 
 def _replay(processes: Processes, folder: Path, seconds: int) -> None:
-    """Replay the recording and wait until all of its events, words and pictures are committed."""
+    """Replay the recording and wait until all of its events and words are committed.
+
+    Pictures may be lost on the way where the machine is too busy: no more than come are waited for.
+    """
     account = json.loads(processes.run(
         'replay', 'emv_ros.nodes.replay', ['--ros-args', '-p', f'duration_s:={float(seconds)}'],
         seconds + 120.0).splitlines()[-1])
@@ -167,20 +171,25 @@ def _replay(processes: Processes, folder: Path, seconds: int) -> None:
     reports = published.get('/skill_events', 0)
     words = published.get('/speech', 0) + published.get('/asr', 0)
     pictures = published.get('/camera/image_raw/compressed', 0)
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = {'image': 0}
+    grew_s = time.monotonic()
 
     def is_stored() -> bool:
-        counts.update(_counts(folder))
+        nonlocal grew_s
+        now = _counts(folder)
+        if now['image'] > counts['image']:
+            grew_s = time.monotonic()
+        counts.update(now)
+        is_still = time.monotonic() - grew_s > STILL_S
         return bool(counts['skill_report'] >= reports and counts['utterance'] >= words
-                    and counts['image'] >= pictures)
+                    and (counts['image'] >= pictures or is_still))
 
     _wait(is_stored, processes.check, STORED_LIMIT_S,
-          lambda: f'{reports} status reports, {words} utterances and {pictures} pictures were '
-                  f'sent, but {counts.get("skill_report")}, {counts.get("utterance")} and '
-                  f'{counts.get("image")} stored')
+          lambda: f'{reports} status reports and {words} utterances were sent, but '
+                  f'{counts.get("skill_report")} and {counts.get("utterance")} stored')
     tell(f'{account["messages"]} messages were replayed; stored: {reports} status reports as '
          f'{counts["skill_event"]} events, {counts["utterance"]} utterances, {counts["image"]} '
-         f'pictures, {counts["joint_sample"]} joint samples, {counts["pose"]} poses')
+         f'of {pictures} pictures, {counts["joint_sample"]} joint samples, {counts["pose"]} poses')
 
 
 def _perceive(processes: Processes, folder: Path) -> None:

@@ -69,7 +69,7 @@ def test_five_questions_are_answered_from_what_was_replayed(tmp_path: Path) -> N
 @pytest.mark.ros
 @pytest.mark.timeout(LIMIT_S + 60)
 def test_without_a_model_the_best_evidence_comes_back(tmp_path: Path) -> None:
-    shown = run_demo(tmp_path, '--replay-s', '10', '--no-model')
+    shown = run_demo(tmp_path, '--replay-s', '20', '--no-model')
 
     # Both mugs have a life, each of which says that it is not the other.
     assert 'Things called red mug, by their looks: 2' in shown
