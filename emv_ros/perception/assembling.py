@@ -13,6 +13,7 @@ from emv_ros.memory.clip_writer import Seen, SeenScene, Shown
 from emv_ros.perception.colours import colour_of
 from emv_ros.perception.crops import Crop, best
 from emv_ros.perception.detections import Detection
+from emv_ros.perception.exposure import exposed
 from emv_ros.perception.looking import ClipLook, Glance, Tally
 from emv_ros.perception.looks import AppearanceModel, Vectors
 from emv_ros.perception.regrouping import Track, mean_of, regrouped
@@ -76,7 +77,7 @@ def tracks_of(glances: Sequence[Glance]) -> list[Track]:
 def _embedded(tracks: Sequence[Track], crops: dict[Hashable, list[Crop]],
               appearance: AppearanceModel | None, tally: Tally) -> dict[Hashable, Vectors]:
     """Return the vectors of the crops of each track that has some."""
-    pixels = [crop.pixels for track in tracks for crop in crops[track.keys[0]]]
+    pixels = [exposed(crop.pixels, crop.gain) for track in tracks for crop in crops[track.keys[0]]]
     if appearance is None or not pixels:
         return {}
     try:

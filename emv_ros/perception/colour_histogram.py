@@ -1,8 +1,8 @@
 """Which colours a crop has, and how much of each, whatever the light: a histogram in CIE Lab.
 
 The middle of the crop counts most, since its corners show what lies behind. Brightness is brought
-to a common mean first (within limits: what is black stays dark), and each pixel counts for several
-neighbouring cells, so that a slight tint moves little.
+to a common mean first (within limits: what is black stays dark), unless it shall tell shades apart.
+Each pixel counts for several neighbouring cells, so that a slight tint moves little.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ MEAN_LIGHTNESS, MOST_GAIN = 50.0, 2.0
 Row = NDArray[np.float32]
 
 
-def colour_histogram(crop: Pixels) -> Row:
-    """Return CELLS numbers, the roots of shares: their squares add up to 1."""
+def colour_histogram(crop: Pixels, *, is_levelled: bool = True) -> Row:
+    """Return CELLS numbers, the roots of shares: their squares add up to 1.
+
+    `is_levelled`: with the brightness brought to a common mean.
+    """
     import cv2
 
     small = cv2.resize(crop, (EDGE_PX, EDGE_PX), interpolation=cv2.INTER_AREA)
     lab = cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_BGR2LAB).reshape(-1, 3)
-    mean = float(lab[:, 0] @ _WEIGHTS)
-    lab = lab * np.float32(np.clip(MEAN_LIGHTNESS / max(mean, 1.0), 1 / MOST_GAIN, MOST_GAIN))
+    if is_levelled:
+        mean = float(lab[:, 0] @ _WEIGHTS)
+        lab = lab * np.float32(np.clip(MEAN_LIGHTNESS / max(mean, 1.0), 1 / MOST_GAIN, MOST_GAIN))
     light = _shares(lab[:, 0], LIGHTNESS, LIGHTNESS_SPREAD)
     green_red = _shares(lab[:, 1], CHROMA, CHROMA_SPREAD)
     blue_yellow = _shares(lab[:, 2], CHROMA, CHROMA_SPREAD)

@@ -25,13 +25,14 @@ SLOT_NS = 2 * SECOND_NS  # of each track the best candidate of a slot is held
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A candidate: a box inside a stored picture, and its pixels."""
+    """A candidate: a box inside a stored picture, its pixels, and the gain of that picture."""
 
     image_id: int
     stamp_ns: int
     bbox: Box
     score: float
     pixels: Pixels
+    gain: float = 1.0
 
 
 class Album:
@@ -40,8 +41,8 @@ class Album:
     def __init__(self) -> None:
         self._slots: dict[Hashable, dict[int, Crop]] = {}
 
-    def consider(self, track: Hashable, image_id: int, stamp_ns: int, bbox: Box,
-                 pixels: Pixels) -> None:
+    def consider(self, track: Hashable, image_id: int, stamp_ns: int, bbox: Box, pixels: Pixels,
+                 gain: float = 1.0) -> None:
         """Keep the part of a picture in the box, if it is the best of its track at that time."""
         height, width = pixels.shape[:2]
         if not is_candidate(bbox, (width, height)):
@@ -51,7 +52,7 @@ class Album:
         slots = self._slots.setdefault(track, {})
         slot = stamp_ns // SLOT_NS
         if slot not in slots or score > slots[slot].score:
-            slots[slot] = Crop(image_id, stamp_ns, bbox, score, part.copy())
+            slots[slot] = Crop(image_id, stamp_ns, bbox, score, part.copy(), gain)
 
     def of(self, tracks: Iterable[Hashable]) -> list[Crop]:
         """Return the candidates of tracks."""

@@ -20,6 +20,7 @@ from emv_ros.perception.clips import Picture
 from emv_ros.perception.crops import Album
 from emv_ros.perception.depth import DepthReader
 from emv_ros.perception.detections import Detection, Detector, Pixels
+from emv_ros.perception.exposure import gain_of
 from emv_ros.perception.relations import Relations, Thing
 from emv_ros.perception.stored_boxes import StoredBoxes
 from emv_ros.perception.tracking import Tracker
@@ -102,8 +103,10 @@ class ClipLook:
         with self._tally.timed('track'):
             tracks = self._track(picture, pixels, detections)
         with self._tally.timed('crop'):
+            gain = gain_of(pixels) if detections else 1.0
             for track, item in zip(tracks, detections, strict=True):
-                self.album.consider(track, picture.id, picture.stamp_ns, item.bbox, pixels)
+                self.album.consider(track, picture.id, picture.stamp_ns, item.bbox, pixels,
+                                    gain)
         with self._tally.timed('relate'):
             relations = self._relate(picture, size, detections, tracks)
         self.glances.append(Glance(picture, detections, tracks, relations, stored))

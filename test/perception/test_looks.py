@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 import pickle
 
 import cv2
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from emv_ros.errors import PerceptionError
+from emv_ros.memory.store import MemoryStore
+from emv_ros.memory.thresholds import note_thresholds, stored_thresholds
 from emv_ros.perception import appearance
 from emv_ros.perception.appearance import EfficientNetLooks, Features, make_appearance
 from emv_ros.perception.colour_histogram import CELLS, colour_histogram
@@ -135,6 +138,32 @@ def test_colours_are_shares_and_hardly_know_the_light() -> None:
     dimmed, other = colour_histogram(mug((30, 30, 200), gain=0.7)), colour_histogram(
         mug((200, 60, 30)))
     assert cells @ dimmed > 0.93 > 0.8 > cells @ other
+
+
+def test_colours_that_are_not_levelled_tell_shades_apart() -> None:
+    bright, dark = mug((30, 30, 200)), mug((30, 30, 200), gain=0.5)
+    levelled = colour_histogram(bright) @ colour_histogram(dark)
+    assert levelled - 0.1 > colour_histogram(bright, is_levelled=False) @ colour_histogram(
+        dark, is_levelled=False)
+
+
+def test_another_metric_is_another_model(
+        looks: EfficientNetLooks, monkeypatch: pytest.MonkeyPatch, memory: MemoryStore,
+        tmp_path: Path) -> None:
+    with np.load(appearance.METRIC) as metric:
+        mean, matrix = metric['mean'], metric['matrix'].copy()
+    monkeypatch.setattr(appearance, 'METRIC', tmp_path / 'metric.npz')
+    np.savez(appearance.METRIC, mean=mean, matrix=matrix)
+    assert EfficientNetLooks().name == looks.name
+    matrix[0, 0] += 1
+    np.savez(appearance.METRIC, mean=mean, matrix=matrix)
+    other = EfficientNetLooks()
+    assert other.name != looks.name
+    # What the one noted in a memory does not outlive it.
+    note_thresholds(memory, looks.name, 0.5, 0.4)
+    with memory.reading() as session:
+        assert stored_thresholds(session, looks.name, (0.9, 0.8)) == (0.5, 0.4)
+        assert stored_thresholds(session, other.name, (0.9, 0.8)) == (0.9, 0.8)
 
 
 # What the settings name
