@@ -50,7 +50,7 @@ def make_appearance(settings: PerceptionSettings) -> AppearanceModel | None:
 class EfficientNetLooks:
     """Vectors of crops on one thread of the CPU."""
 
-    thresholds = Thresholds(match=0.89, consistent=0.75, regroup=0.85)
+    thresholds = Thresholds(match=0.89, consistent=0.80, regroup=0.85)
 
     def __init__(self) -> None:
         """Build the network (0.2 s). Raises PerceptionError where its weights are missing."""
