@@ -108,10 +108,8 @@ def read_seen(session: Session, ids: Sequence[int]) -> tuple[list[Seen], int]:
             log.warning('the looks of o%d by %s cannot be read and count for nothing', key, model)
         else:
             found[key].looks.append((model, vector))
-    for mine, theirs in ((_APART.first_id, _APART.second_id), (_APART.second_id, _APART.first_id)):
-        for key, other in session.execute(
-                select(mine, theirs).where(among(mine, _IDS)), {'ids': list(found)}):
-            found[key].apart.add(other)
+    for key, others in _apart_from(session, found).items():
+        found[key].apart |= others
     _add_verdicts(session, found)
     return list(found.values()), damaged
 
@@ -155,12 +153,19 @@ def _seen(row: Any) -> Seen:
 
 
 def _add_verdicts(session: Session, found: dict[int, Seen]) -> None:
-    """Add what persons said: of what is the same, what is different is so from all of it."""
-    said = _verdicts_around(session, found)
+    """Add what persons said: of what is the same, what is different is so from all of it.
+
+    What was seen apart from one of it was so from all of it, too.
+    """
+    said = _verdicts_around(session, {*found, *(
+        other for seen in found.values() for other in seen.apart)})
     if not said:
         return
+    ends = {key for first, second, _ in said for key in (first, second)}
+    apart = _apart_from(session, ends)
+    said |= _verdicts_around(session, {key for keys in apart.values() for key in keys} - ends)
     tied = defaultdict[int, set[int]](set)
-    parted = defaultdict[int, set[int]](set)
+    parted = defaultdict[int, set[int]](set, apart)
     for first, second, verdict in said:
         links = tied if verdict == SAME else parted
         links[first].add(second)
@@ -168,9 +173,18 @@ def _add_verdicts(session: Session, found: dict[int, Seen]) -> None:
     for key, seen in found.items():
         whole = _reached(tied, key)
         seen.same = whole - {key}
-        for member in whole:
-            for other in parted.get(member, ()):
-                seen.different |= _reached(tied, other)
+        for other in seen.apart.union(*(parted.get(member, ()) for member in whole)) - whole:
+            seen.different |= _reached(tied, other)
+
+
+def _apart_from(session: Session, observation_ids: Iterable[int]) -> dict[int, set[int]]:
+    """Return, of observations, those that were seen apart from each; none where there is none."""
+    found, ids = defaultdict[int, set[int]](set), list(observation_ids)
+    for mine, theirs in ((_APART.first_id, _APART.second_id), (_APART.second_id, _APART.first_id)):
+        for key, other in session.execute(select(mine, theirs).where(among(mine, _IDS)),
+                                          {'ids': ids}):
+            found[key].add(other)
+    return found
 
 
 def _verdicts_around(session: Session,

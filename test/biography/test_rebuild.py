@@ -109,6 +109,17 @@ def test_what_nothing_tells_of_any_more_stays_where_it_was(seen: MemoryStore) ->
     assert held(seen) == before
 
 
+def test_what_was_seen_apart_from_one_is_apart_from_all_that_persons_said_is_the_same(
+        memory: MemoryStore) -> None:
+    first, other, last = (look(memory, 0, 0, 0.9), look(memory, 60, 0), look(memory, 61, 5))
+    apart(memory, other, last)
+    associate(memory, LOOKS, 'r1', STRICT)
+    merge(memory, [1, 3])
+    assert held(memory) == {1: [first, last], 2: [other]}
+    rebuild(memory, LOOKS, 'r1', (0.3, 0.3))  # now the first and the other look the same
+    assert held(memory) == {1: [first, last], 2: [other]}
+
+
 def test_nobody_and_nothing(memory: MemoryStore) -> None:
     assert rebuild(memory, LOOKS, 'r1').observations == 0
     assert rebuild(memory, LOOKS, 'nobody').observations == 0
