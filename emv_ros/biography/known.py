@@ -7,7 +7,8 @@ made them, their length, and whether they are of a person: no others are ever co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -118,7 +119,7 @@ class Known:
         held: list[tuple[tuple[str, bool, int], list[Any]]] = []
         for key, part in groupby(rows, key=lambda row: (
                 row.model, bool(row.is_person), row.entity_id)):
-            held.append((key, list(part)[-self._most:]))
+            held.append((key, list(part)))
         lot: list[tuple[tuple[str, bool, int], list[Any]]] = []
         for item in held:
             if lot and (item[0][0] != lot[0][0][0] or len(lot) * self._most >= CHUNK):
@@ -131,18 +132,28 @@ class Known:
     def _place(self, session: Session,
                lot: Sequence[tuple[tuple[str, bool, int], list[Any]]]) -> None:
         model = lot[0][0][0]
-        found: dict[int, Vectors] = {}
-        ids = [row.id for _, rows in lot for row in rows]
-        for key, data in session.execute(_VECTORS, {'ids': ids, 'model': model}):
-            vector = as_vector(data)
-            if vector is not None:
-                found[key] = vector
+        found = self._looks(session, model, [row for _, rows in lot for row in rows[-self._most:]])
         for (_, is_person, entity_id), rows in lot:
-            for length in {len(found[row.id]) for row in rows if row.id in found}:
-                held = [row for row in rows if len(found.get(row.id, ())) == length]
+            held = _by_length(rows[-self._most:], found)
+            if sum(map(len, held.values())) < min(self._most, len(rows)) or len(held) > 1:
+                # Some cannot be read, or are of another length: earlier ones take their places.
+                held = _by_length(rows, found | self._looks(session, model, rows[:-self._most]))
+            for length, of_length in held.items():
+                late = of_length[-self._most:]
                 self.get(model, length, is_person).place(
-                    entity_id, [row.id for row in held], [row.stamp_ns for row in held],
-                    np.stack([found[row.id] for row in held]).mean(axis=0))
+                    entity_id, [row.id for row, _ in late], [row.stamp_ns for row, _ in late],
+                    np.stack([vector for _, vector in late]).mean(axis=0))
+
+    def _looks(self, session: Session, model: str, rows: Sequence[Any]) -> dict[int, Vectors]:
+        """Return the looks of rows that can be read."""
+        found: dict[int, Vectors] = {}
+        for start in range(0, len(rows), CHUNK):
+            for key, data in session.execute(_VECTORS, {
+                    'ids': [row.id for row in rows[start:start + CHUNK]], 'model': model}):
+                vector = as_vector(data)
+                if vector is not None:
+                    found[key] = vector
+        return found
 
     def _vectors(self, ids: Sequence[int], model: str, length: int) -> tuple[list[int], Vectors]:
         """Return the looks of observations, in their order; what is gone is left out."""
@@ -155,3 +166,13 @@ class Known:
         for place, (_, vector) in enumerate(kept):
             matrix[place] = vector
         return [key for key, _ in kept], matrix
+
+
+def _by_length(rows: Iterable[Any], looks: Mapping[int, Vectors]) -> dict[int, list[tuple[
+        Any, Vectors]]]:
+    """Return the rows that have looks with these, by their length."""
+    found = defaultdict[int, list[tuple[Any, Vectors]]](list)
+    for row in rows:
+        if row.id in looks:
+            found[len(looks[row.id])].append((row, looks[row.id]))
+    return found

@@ -118,12 +118,12 @@ def as_vector(data: bytes) -> Vector | None:
     """Return a stored vector at length 1, or None for what is none."""
     if not data or len(data) % FLOAT_BYTES:
         return None
-    vector = np.frombuffer(data, '<f4').astype(np.float32)
-    length = float(np.linalg.norm(vector.astype(np.float64)))
+    vector = np.frombuffer(data, '<f4').astype(np.float64)  # squares of great numbers are greater
+    length = float(np.linalg.norm(vector))
     if not np.isfinite(length) or length < 1e-9:
         return None
-    made: Vector = (vector / np.float32(length)).astype(np.float32)
-    return made if np.isfinite(made).all() else None
+    made: Vector = (vector / length).astype(np.float32)
+    return made
 
 
 def colour_of(attributes: Any) -> str:

@@ -17,7 +17,7 @@ from sqlalchemy import event, select
 
 from emv_ros.biography import verdicts
 from emv_ros.biography.association import LOT, AssociationReport, Associator, associate
-from emv_ros.biography.waiting import waiting
+from emv_ros.biography.waiting import as_vector, waiting
 from emv_ros.errors import StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
@@ -267,6 +267,29 @@ def test_looks_that_are_none_count_for_nothing(memory: MemoryStore, values: np.n
     vector(memory, bad, values)
     assert associated(memory).damaged == 1
     assert groups(memory) == [[good], [bad]]
+
+
+@pytest.mark.parametrize('size', [32, 16])
+def test_whoever_begins_anew_compares_with_the_same_looks(memory: MemoryStore, size: int) -> None:
+    """Of the latest looks some cannot be read, or have another length: earlier ones count."""
+    limited = BiographySettings(references=2)
+    ids = [look(memory, 0, 0, instance='a'), look(memory, 60, 0, instance='a')]
+    for at, values in ((120, np.full(32, np.nan)), (180, np.eye(size)[3])):
+        ids.append(see(memory, at, instance='a'))
+        vector(memory, ids[-1], values if size == 16 else np.full(32, np.inf))
+    associate(memory, limited, 'r1', THRESHOLDS)
+    ids.append(look(memory, 240, 0))
+    associate(memory, limited, 'r1', THRESHOLDS)
+    assert groups(memory) == [ids]
+
+
+def test_great_numbers_are_looks_as_others(memory: MemoryStore) -> None:
+    ids = [look(memory, 0, 0), see(memory, 60)]
+    vector(memory, ids[1], np.eye(32)[0] * 3e38 + 1e37)
+    associated(memory)
+    assert groups(memory) == [ids]
+    found = as_vector(np.full(32, 3e38, '<f4').tobytes())
+    assert found is not None and abs(float(found @ found) - 1) < 1e-5
 
 
 def test_looks_of_another_model_or_size_are_never_compared(memory: MemoryStore) -> None:
