@@ -30,6 +30,7 @@ from emv_ros.biography.mentions import (
     forget_questions,
     names_of,
     rename_left,
+    telling,
 )
 from emv_ros.biography.scene_parts import objects_called, objects_showing, take_out
 from emv_ros.biography.shown_in import File, ShownFile, files_showing
@@ -248,7 +249,7 @@ def _apply(store: MemoryStore, session: Session, plan: _Plan,
     things = [(row.robot_id, row.id) for row in plan.rows]
     reopen(session, 'observation', plan.ids)
     counts['scenes'], counts['relations'] = take_out(session, plan.objects, reopen)
-    counts['texts_of_others'] = forget_mentions(session, plan.rows, plan.names)
+    counts['texts_of_others'] = forget_mentions(session, plan.rows, plan.names, reopen)
     counts['questions'] = forget_questions(session, [
         *(f'{ID_LETTERS["observation"]}{key}' for key in plan.ids),
         *(f'{ID_LETTERS["entity"]}{row.id}' for row in plan.entities)], plan.names)
@@ -266,7 +267,7 @@ def _apply(store: MemoryStore, session: Session, plan: _Plan,
     session.expire_all()
     counts['renamed'] = rename_left(session, plan.left, plan.names)
     for robot_id in {robot_id for robot_id, _ in things}:
-        drop_stays(session, robot_id, {key for _, key in things}, plan.names.gone)
+        drop_stays(session, robot_id, {key for _, key in things}, telling(plan.names.gone))
     scrub(session)
     return Forgotten(numbers=_told(counts), robots=done.robots, is_preview=False)
 

@@ -7,15 +7,15 @@ observations) is another record, and is forgotten as such.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-import json
 import re
 from typing import Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from emv_ros.biography.scene_parts import Reopen
 from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
 from emv_ros.memory.among import among
@@ -25,6 +25,9 @@ from emv_ros.timeline import SECOND_NS
 # Descriptions take in what was around within less than this.
 AROUND_NS = 120 * SECOND_NS
 DETECTOR, SOURCE = 'detector', 'source'
+# Letters of words that are written without spaces between them (Thai, Chinese, Korean, …).
+_UNSPACED = '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff'
+_LETTER = rf'[^\W{_UNSPACED}]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,9 @@ class Names:
 def names_of(session: Session, rows: Sequence[Any], entities: Sequence[Any]) -> Names:
     """Return the names of observations and entities that go."""
     seen, entity = schema.ObservationRow, schema.EntityRow
-    told = {word for row in rows for word in (row.name, row.instance, _called(row))}
+    told = {word for row in rows for word in (row.name, _called(row))}
+    # Numbers that begin anew with each clip are in every text: they tell nothing.
+    told |= {row.instance for row in rows if any(map(str.isalpha, row.instance))}
     told |= {word for row in entities for word in (row.name, *aliases_of(row.attributes))}
     told -= {''}
     ids, entity_ids = [row.id for row in rows], [row.id for row in entities]
@@ -49,10 +54,16 @@ def names_of(session: Session, rows: Sequence[Any], entities: Sequence[Any]) -> 
     return Names(frozenset(told), frozenset(told - staying))
 
 
-def forget_mentions(session: Session, rows: Sequence[Any], names: Names) -> int:
+def telling(words: Collection[str]) -> Callable[[Any], bool]:
+    """Return what tells whether a value, as it was stored, holds one of the words."""
+    pattern = _pattern(words)
+    return lambda value: pattern is not None and bool(pattern.search(_text(value)))
+
+
+def forget_mentions(session: Session, rows: Sequence[Any], names: Names, reopen: Reopen) -> int:
     """Take back what was written of other observations around these and names them.
 
-    Return of how many.
+    Return of how many. `reopen` takes back what the tree says of them.
     """
     row, going = schema.ObservationRow, {item.id for item in rows}
     pattern = _pattern(names.all)
@@ -68,6 +79,7 @@ def forget_mentions(session: Session, rows: Sequence[Any], names: Names) -> int:
             row.extra['told_by']['id'].as_integer().in_(sorted(going)))):
         if item.id not in going:
             found[item.id] = item
+    reopen(session, 'observation', sorted(found))
     for item in found.values():
         _take_back(item, pattern)
     session.flush()
@@ -81,9 +93,8 @@ def forget_questions(session: Session, ids: Iterable[str], names: Names) -> int:
     pattern = _pattern({*ids, *names.gone})
     if pattern is None:
         return 0
-    found = [item.id for item in session.scalars(select(row)) if pattern.search(json.dumps(
-        [item.question, item.answer, item.message, item.evidence, item.trace],
-        ensure_ascii=False))]
+    found = [item.id for item in session.scalars(select(row)) if pattern.search(_text(
+        [item.question, item.answer, item.message, item.evidence, item.trace]))]
     session.execute(delete(row).where(among(row.id, found)))
     return len(found)
 
@@ -128,7 +139,7 @@ def rename_left(session: Session, entity_ids: Sequence[int], names: Names) -> in
 def _take_back(item: Any, pattern: re.Pattern[str] | None) -> None:
     item.event = item.text = item.location = ''
     item.attributes = {key: value for key, value in item.attributes.items()
-                       if pattern is None or not pattern.search(f'{key} {value}')}
+                       if pattern is None or not pattern.search(_text({key: value}))}
     item.extra = {key: value for key, value in item.extra.items()
                   if key not in ('told_by', 'evidence', 'description_confidence')}
     item.model = item.prompt_version = ''
@@ -138,8 +149,16 @@ def _take_back(item: Any, pattern: re.Pattern[str] | None) -> None:
 
 
 def _words(item: Any) -> str:
-    return json.dumps([item.event, item.text, item.location, item.attributes, item.extra],
-                      ensure_ascii=False)
+    return _text([item.event, item.text, item.location, item.attributes, item.extra])
+
+
+def _text(value: Any) -> str:
+    """Return all words in a value as it was stored, each in a line, as they were written."""
+    if isinstance(value, Mapping):
+        return '\n'.join(f'{key}\n{_text(item)}' for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return '\n'.join(map(_text, value))
+    return '' if value is None else str(value)
 
 
 def _called(row: Any) -> str:
@@ -149,10 +168,12 @@ def _called(row: Any) -> str:
 
 
 def _pattern(words: Collection[str]) -> re.Pattern[str] | None:
-    said = sorted({word for word in words if word}, key=len, reverse=True)
+    """Return what finds words where they stand as such, None for none."""
+    said = sorted({word for word in words if word.strip()}, key=len, reverse=True)
     if not said:
         return None
-    return re.compile(rf'(?<!\w)(?:{"|".join(map(re.escape, said))})(?!\w)', re.IGNORECASE)
+    any_of = '|'.join(r'\s+'.join(map(re.escape, word.split())) for word in said)
+    return re.compile(rf'(?<!{_LETTER})(?:{any_of})(?!{_LETTER})', re.IGNORECASE)
 
 
 def _staying(session: Session, column: Any, words: Collection[str],

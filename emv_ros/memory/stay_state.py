@@ -5,7 +5,7 @@ Whoever forgets observations drops their stays here; they begin anew with what i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -22,14 +22,14 @@ def key_of(robot_id: int) -> str:
 
 
 def drop_stays(session: Session, robot_id: int, observation_ids: Collection[int],
-               words: Collection[str]) -> int:
-    """Drop the stays of observations, and those that name one of the words; return how many."""
+               is_told_by: Callable[[Any], bool]) -> int:
+    """Drop the stays of observations, and those in which some name is told; return how many."""
     row = session.get(schema.StateRow, key_of(robot_id))
     if row is None:
         return 0
     going = row.value.get('open', [])
-    kept = [item for item in going if not _is_of(item[2], observation_ids) and not any(
-        word.lower() in str(item).lower() for word in words if word)]
+    kept = [item for item in going
+            if not _is_of(item[2], observation_ids) and not is_told_by(item)]
     if len(kept) < len(going):
         row.value = {**row.value, 'open': kept}
     return len(going) - len(kept)

@@ -21,6 +21,7 @@ from emv_ros.memory.clip_writer import ClipParts, Mark, Seen, SeenScene, Shown, 
 from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.queries import observations
 from emv_ros.memory.redaction import redact
+from emv_ros.memory.stay_state import key_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.detections import Detection
 from emv_ros.perception.perceive import perceive
@@ -175,6 +176,54 @@ def test_a_forgotten_entity_leaves_no_trace_and_its_neighbours_stay(life: Life) 
         assert session.scalars(select(schema.PictureEmbeddingRow.image_id)).all() == []
         assert session.scalars(select(schema.StateRow.key).where(
             schema.StateRow.key == 'forgetting:files')).all() == []
+
+
+def test_what_others_that_stay_say_of_it_goes_from_the_tree_at_once(life: Life) -> None:
+    store = life.store
+    store.add_many([
+        Observation(stamp_ns=at(90), end_ns=at(95), name='plate', made_by='rule',
+                    event=f'A plate stood beside the {SECRET}.'),
+        Utterance(stamp_ns=at(89), speaker='user', text='look at this plate')])
+    consolidate(store, TreeSettings())
+    wipe(life, ('entity', life.entity))
+    assert files_with(store.folder, SECRET) == []
+
+
+@pytest.mark.parametrize(('name', 'words'), [
+    ('samovar', 'it was:\nsamovar'), ('"Anna" cup', 'the "Anna" cup'), ('blue  cup', 'a blue\ncup'),
+    ('杯子', '我的杯子在桌上'), ('Anna', '是Anna吗'), ('back\\slash', 'a back\\slash here')])
+def test_questions_that_tell_a_forgotten_name_go_however_they_write_it(
+        life: Life, name: str, words: str) -> None:
+    store = life.store
+    key = store.add(Observation(stamp_ns=at(200), end_ns=at(204), name=name))
+    store.log_query(QueryRecord(
+        question='x', status='ANSWERED', stamp_ns=at(9), query_time_ns=at(9),
+        trace=({'output': words},)))
+    store.log_query(QueryRecord(
+        question='y', status='ANSWERED', stamp_ns=at(9), query_time_ns=at(9),
+        trace=({'output': f'first\no{key} 12:00'},)))
+    wipe(life, ('observation', key))
+    with store.reading() as session:
+        left = set(session.scalars(select(schema.QueryRow.question)))
+    assert not left & {'x', 'y'}
+
+
+def test_names_that_are_parts_of_others_or_no_words_take_nothing_along(life: Life) -> None:
+    store = life.store
+    key = store.add(Observation(stamp_ns=at(200), end_ns=at(204), name='cup', instance='7'))
+    store.log_query(QueryRecord(
+        question='the cupboard?', status='ANSWERED', stamp_ns=at(9), query_time_ns=at(9),
+        rounds=7, answer='7 cupboards at 12:07'))
+    stay = [1, 2, 3, None, [], None, 'on the cupboard', None, '', False]
+    with store.writing() as session:
+        robot_id = store.robot_id(session, 'r2')
+        session.add(schema.StateRow(key=key_of(robot_id), value={'scene': 1, 'open': [
+            [1, name, {'name': name, 'now': stay}] for name in ('cupboard', 'cup', 'bar')]}))
+    wipe(life, ('observation', key))
+    with store.reading() as session:
+        left = session.get_one(schema.StateRow, key_of(robot_id)).value['open']
+        assert [item[1] for item in left] == ['cupboard', 'bar']
+        assert 'the cupboard?' in set(session.scalars(select(schema.QueryRow.question)))
 
 
 def test_it_cannot_be_forgotten_twice_and_its_account_tells_numbers(life: Life) -> None:
