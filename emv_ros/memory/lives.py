@@ -8,8 +8,9 @@ seen apart, or told apart by a person, stands in the memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.entities import aliases_of, entities_called, merged_ids, standing
 from emv_ros.memory.names import names_like
-from emv_ros.memory.queries import ALL, Window, within
+from emv_ros.memory.queries import ALL, Window, seen_as_of, within
 from emv_ros.memory.rows import record_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS, Observation
@@ -151,20 +152,37 @@ def _life(store: MemoryStore, session: Session, thing: _Thing, window: Window,
                            .order_by(row.stamp_ns, row.id))
     seen: list[Observation] = [
         record_of('observation', item, robots[item.robot_id]) for item in rows]
-    if window.before_ns is not None:  # what went on then has no later end yet
-        seen = [replace(item, end_ns=min(item.end_ns, window.before_ns)) for item in seen]
+    seen = [seen_as_of(item, window.before_ns) for item in seen]
     entity = None if thing.entity_id is None else session.get(schema.EntityRow, thing.entity_id)
     told = around.namesakes.get(thing.entity_id or 0, ())
+    name, aliases = _names(session, entity, seen, window.before_ns)
     return Life(
         id=f'{ID_LETTERS["entity"]}{thing.entity_id}' if thing.entity_id is not None
         else thing.instance or thing.name,
-        entity_id=thing.entity_id, name=(entity.name if entity else '') or seen[0].name,
+        entity_id=thing.entity_id, name=name or seen[0].name,
         is_person=any(item.is_person for item in seen) or bool(entity and entity.is_person),
         observations=tuple(seen), different=tuple(key for key, reason in told if reason),
         unresolved=tuple(key for key, reason in told if not reason),
         reasons={key: reason for key, reason in told if reason},
-        aliases=aliases_of(entity.attributes) if entity else (),
+        aliases=aliases,
         merged=tuple(around.merged.get(thing.entity_id or 0, ())))
+
+
+def _names(session: Session, entity: Any, seen: Sequence[Observation],
+           before_ns: int | None) -> tuple[str, tuple[str, ...]]:
+    """Return what an entity is called, and its other names, as they were known at `before_ns`."""
+    if entity is None:
+        return '', ()
+    if before_ns is None:
+        return entity.name, aliases_of(entity.attributes)
+    row, naming = schema.ObservationRow, schema.NamingRow
+    given = session.scalars(select(naming.name).join(row, row.id == naming.observation_id).where(
+        row.entity_id == entity.id, naming.stamp_ns < before_ns).order_by(naming.id)).all()
+    usual = Counter(item.name for item in seen if item.name)
+    name = given[-1] if given else min(usual, key=lambda word: (-usual[word], word), default='')
+    known = {*given, *usual} - {name}
+    return name, tuple(word for word in (*aliases_of(entity.attributes), entity.name)
+                       if word in known)
 
 
 def _apart(session: Session, entity_ids: Sequence[int],

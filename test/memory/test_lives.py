@@ -112,3 +112,26 @@ def test_an_end_after_the_question_is_not_known(memory: MemoryStore) -> None:
     see(memory, 0, 'cup', 'a')
     life, = lives(memory, Window(before_ns=NOON_NS + SECOND_NS))[0]
     assert [item.end_ns for item in life.observations] == [NOON_NS + SECOND_NS]
+
+
+def test_names_and_words_that_came_after_the_question_are_not_known(kitchen: MemoryStore) -> None:
+    key = kitchen.add(Observation(
+        stamp_ns=NOON_NS, end_ns=NOON_NS + 90 * SECOND_NS, name='mug', entity_id=1, robot='r1',
+        event='It was put into the sink.', made_by='rule'))
+    with kitchen.writing() as session:
+        row = session.get_one(schema.EntityRow, 1)
+        row.name = "Anna's mug"
+        row.attributes = {'named_by': 'Ben', 'aliases': ['pot', 'red mug', 'mug']}
+        for name, stamp_s in (('pot', 20), ("Anna's mug", 50)):
+            session.add(schema.NamingRow(observation_id=1, name=name, author='Ben',
+                                         stamp_ns=NOON_NS + stamp_s * SECOND_NS))
+
+    def life(second: int | None) -> Life:
+        before_ns = None if second is None else NOON_NS + second * SECOND_NS
+        return lives(kitchen, Window(before_ns=before_ns), ids=['e1'])[0][0]
+
+    assert [(life(second).name, set(life(second).aliases)) for second in (10, 30, 60, None)] == [
+        ('mug', set()), ('pot', {'mug'}), ("Anna's mug", {'pot', 'mug'}),
+        ("Anna's mug", {'pot', 'red mug', 'mug'})]
+    assert [next(item.event for item in life(second).observations if item.id == key)
+            for second in (30, None)] == ['', 'It was put into the sink.']
