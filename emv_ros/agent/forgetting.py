@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import make_url, select
+from sqlalchemy import make_url
 
 from emv_ros.biography.forgetting import Forgotten, forget_entity, forget_observations
+from emv_ros.biography.holding import held
 from emv_ros.errors import NotFoundError
 from emv_ros.memory.details import Reference
 from emv_ros.memory.entities import standing
-from emv_ros.memory.schema import ObservationRow
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
 from emv_ros.retrieval.cache_file import forget_caches
@@ -87,13 +87,10 @@ def _standing(store: MemoryStore, entity_ids: Sequence[int]) -> list[int]:
 
 def _held(store: MemoryStore, entity_ids: Sequence[int]) -> set[int]:
     """Return the observations of entities. Raises NotFoundError for one that has none."""
-    found: set[int] = set()
     keys = _standing(store, entity_ids)
     with store.reading() as session:
-        for key in keys:
-            held = set(session.scalars(
-                select(ObservationRow.id).where(ObservationRow.entity_id == key)))
-            if not held:
-                raise NotFoundError(f'there is no entity e{key} with observations')
-            found |= held
-    return found
+        found = held(session, keys)
+    for key, ids in found.items():
+        if not ids:
+            raise NotFoundError(f'there is no entity e{key} with observations')
+    return set().union(*found.values())

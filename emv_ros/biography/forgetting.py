@@ -24,6 +24,7 @@ from typing import Any
 from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from emv_ros.biography.holding import held, noted
 from emv_ros.biography.mentions import (
     Names,
     forget_mentions,
@@ -119,8 +120,8 @@ def forget_entity(store: MemoryStore, entity_id: int, *, author: str, reason: st
     def find(session: Session) -> tuple[Sequence[Any], bool]:
         key = standing(session, [entity_id]).get(entity_id)
         row = schema.ObservationRow
-        rows = [] if key is None else session.scalars(
-            select(row).where(row.entity_id == key).order_by(row.id)).all()
+        rows = [] if key is None else session.scalars(select(row).where(
+            among(row.id, held(session, [key])[key])).order_by(row.id)).all()
         if not rows:
             raise NotFoundError(_there_is_no('entity', [entity_id]) + ' with observations')
         return rows, True
@@ -190,11 +191,10 @@ def _plan(session: Session, find: Find) -> _Plan:
 
 def _entities(session: Session, rows: Sequence[Any]) -> tuple[list[Any], list[int]]:
     """Return the entities that keep no observation, and the ids of those that do."""
-    seen, entity = schema.ObservationRow, schema.EntityRow
-    touched = sorted({row.entity_id for row in rows if row.entity_id is not None})
-    left = {key for key in session.scalars(select(seen.entity_id).where(
-        among(seen.entity_id, touched), ~among(seen.id, [row.id for row in rows])).distinct())
-        if key is not None}
+    entity, going = schema.EntityRow, {row.id for row in rows}
+    touched = sorted({row.entity_id for row in rows if row.entity_id is not None} | {
+        key for key, ids in noted(session).items() if going.intersection(ids)})
+    left = {key for key, ids in held(session, touched).items() if set(ids) - going}
     bare = [key for key in touched if key not in left]
     into = merged_ids(session, bare)
     keys = [*bare, *(key for keys in into.values() for key in keys)]

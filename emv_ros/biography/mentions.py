@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from emv_ros.biography.holding import held
 from emv_ros.biography.scene_parts import Reopen
 from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
@@ -106,11 +107,13 @@ def rename_left(session: Session, entity_ids: Sequence[int], names: Names) -> in
     """
     entity, seen = schema.EntityRow, schema.ObservationRow
     pattern, changed = _pattern(names.all), []
+    ids = held(session, entity_ids)
     for item in session.scalars(select(entity).where(among(entity.id, entity_ids))):
-        left = session.scalars(select(seen.name).where(seen.entity_id == item.id).group_by(
+        its = among(seen.id, ids[item.id])
+        left = session.scalars(select(seen.name).where(its).group_by(
             seen.name).order_by(func.count().desc(), func.min(seen.stamp_ns))).all()
         stays = {*left, *session.scalars(select(schema.NamingRow.name).join(
-            seen, seen.id == schema.NamingRow.observation_id).where(seen.entity_id == item.id))}
+            seen, seen.id == schema.NamingRow.observation_id).where(its))}
 
         def goes(name: str, stays: Collection[str] = stays) -> bool:
             return pattern is not None and name not in stays and bool(pattern.search(name))

@@ -15,13 +15,12 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.association import AssociationReport, Associator
+from emv_ros.biography.holding import NOTE
 from emv_ros.biography.relabelling import Relabelled, relabel
 from emv_ros.biography.waiting import forget_mark
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, PerceptionSettings
-
-NOTE = 'rebuild:'
 
 
 @dataclass(slots=True)

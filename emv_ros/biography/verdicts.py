@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from emv_ros.biography.holding import held, noted
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 
@@ -130,13 +131,11 @@ def _heirs(session: Session, going: Collection[int]) -> dict[int, int | None]:
     for item in session.execute(
             select(row.id, row.entity_id).where(among(row.id, list(going)))):
         entity_of[item.id] = item.entity_id
-    entities = sorted({key for key in entity_of.values() if key is not None})
-    first: dict[int, int] = {}
-    for key, entity_id in session.execute(
-            select(row.id, row.entity_id).where(among(row.entity_id, entities))
-            .order_by(row.stamp_ns, row.id)):
-        if key not in entity_of and entity_id is not None:
-            first.setdefault(entity_id, key)
+    for entity_id, keys in noted(session).items():
+        entity_of |= {key: entity_id for key in keys if entity_of.get(key, 0) is None}
+    first = {entity_id: next((key for key in keys if key not in entity_of), None)
+             for entity_id, keys in held(session, sorted({
+                 key for key in entity_of.values() if key is not None})).items()}
     return {key: None if entity_id is None else first.get(entity_id)
             for key, entity_id in entity_of.items()}
 

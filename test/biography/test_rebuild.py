@@ -11,7 +11,9 @@ import threading
 from entity_parts import NOON_NS, apart, held, look, said
 from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 import pytest
+from sqlalchemy import select
 
+from emv_ros.agent.forgetting import forget
 from emv_ros.biography import corrections
 from emv_ros.biography.association import associate
 from emv_ros.biography.rebuild import rebuild
@@ -99,6 +101,21 @@ def test_a_rebuild_that_was_ended_goes_on(seen: MemoryStore) -> None:
     associate(seen, LOOKS, 'r1', STRICT)
     assert rebuild(seen, LOOKS, 'r1', STRICT).kept == 3
     assert held(seen) == {**before, 3: [3, 6, 9, 10]} and names(seen)['e3'] == 'my mug'
+
+
+def test_what_is_forgotten_while_a_rebuild_goes_on_leaves_no_name(seen: MemoryStore) -> None:
+    for key, name in ((1, 'zanzibar'), (2, 'old pot'), (3, 'my mug')):
+        rename(seen, key, name)
+    cancel = threading.Event()
+    cancel.set()
+    assert rebuild(seen, LOOKS, 'r1', STRICT, cancel).canceled
+    gone = [('observation', key) for key in (1, 4, 7)], [('entity', 2)], [('observation', 3)]
+    for references in gone:
+        forget(seen, references, author='Anna', reason='asked to', stamp_ns=NOON_NS)
+    with seen.reading() as session:
+        assert session.scalars(select(schema.EntityRow.name)).all() == ['my mug']
+    rebuild(seen, LOOKS, 'r1', STRICT)
+    assert held(seen) == {3: [6, 9]} and names(seen) == {'e3': 'my mug'}
 
 
 def test_what_nothing_tells_of_any_more_stays_where_it_was(seen: MemoryStore) -> None:
