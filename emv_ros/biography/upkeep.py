@@ -1,8 +1,8 @@
 """What keeps the biographies of one robot: observations get words, entities, and persons names.
 
 It comes before the tree in each consolidation, so that events are told with what things are. Each
-part may be stopped between its transactions, and the next run goes on from there. A rebuild that
-was killed is brought to its end here, too.
+part may be stopped between its transactions, and the next run goes on from there. A rebuild or
+a forgetting that was killed is brought to its end here, too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sqlalchemy import select
 from emv_ros.biography.association import AssociationReport, Associator
 from emv_ros.biography.clothing import ClothingReport, name_people
 from emv_ros.biography.describing import DescriptionReport, describe
+from emv_ros.biography.forgetting import clear_files
 from emv_ros.biography.joining import EntityWriter
 from emv_ros.biography.rebuild import finish, is_begun
 from emv_ros.memory import schema
@@ -69,6 +70,7 @@ class Upkeep:
         each call of it.
         """
         report = UpkeepReport()
+        clear_files(self._store)  # of a forgetting that was ended
         report.described = describe(
             self._store, self._settings, robot, vision, cancel, before_call)
         if robot not in self._associators:

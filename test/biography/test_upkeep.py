@@ -7,7 +7,7 @@ import threading
 from entity_parts import held, look, see
 from sqlalchemy import select
 
-from emv_ros.biography.rebuild import NOTE
+from emv_ros.biography.holding import NOTE
 from emv_ros.biography.upkeep import Upkeep, keep
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
