@@ -27,6 +27,8 @@ MOST_COMPARED = 256
 # Means that lie nearer may be told apart by the way they were added up alone.
 TIE = 1e-3
 
+Holder = tuple[int, int]  # an observation and its entity
+
 
 class Lot:
     """Observations that are decided in one transaction."""
@@ -46,7 +48,7 @@ class Lot:
         self._carried: dict[int, dict[int, int]] = {}
         self._partners: dict[int, int] = {}  # observations that tell of others: their entities
         self._waiting: dict[int, tuple[int, str]] = {}  # those without one yet: their instances
-        self._vouched: dict[tuple[int, str], int | None] = {}
+        self._vouched: dict[tuple[int, str], Holder | None] = {}  # by the last row of each instance
         self._instances: dict[int, set[tuple[int, str]]] = {}
 
     def decide(self, lot: Sequence[Seen]) -> None:
@@ -112,15 +114,20 @@ class Lot:
         """Return the entity of an instance that a source named, None for none."""
         if not instance:
             return None
+        holder = self._holder_of_instance(session_id, instance)
+        return holder[1] if holder else None
+
+    def _holder_of_instance(self, session_id: int, instance: str) -> Holder | None:
         key = self._scope(session_id), instance
         if key not in self._vouched:
             row = schema.ObservationRow
-            query = select(row.entity_id).where(
+            query = select(row.id, row.entity_id).where(
                 row.instance == instance, row.robot_id == self._robot_id,
                 row.entity_id.is_not(None)).order_by(row.id.desc()).limit(1)
             if key[0]:
                 query = query.where(row.session_id == session_id)
-            self._vouched[key] = self._session.scalar(query)
+            found = self._session.execute(query).first()
+            self._vouched[key] = (found[0], int(found[1] or 0)) if found else None
         return self._vouched[key]
 
     def _scope(self, session_id: int) -> int:
@@ -206,7 +213,10 @@ class Lot:
         self.entity_of[seen.id] = self._partners[seen.id] = entity_id
         self.writer.join(seen, entity_id)
         if seen.instance:
-            self._vouched[self._scope(seen.session_id), seen.instance] = entity_id
+            own = seen.id, entity_id
+            # The same one as whoever decides them in other lots will find in the database.
+            holder = self._holder_of_instance(seen.session_id, seen.instance) or own
+            self._vouched[self._scope(seen.session_id), seen.instance] = max(holder, own)
             if entity_id in self._instances:
                 self._instances[entity_id].add((self._scope(seen.session_id), seen.instance))
         if self._rules.identity == 'looks':

@@ -227,6 +227,18 @@ def test_an_instance_seen_twice_in_one_frame_vouches_for_nothing(memory: MemoryS
     assert groups(memory) == [ids[:1], ids[1:]]
 
 
+@pytest.mark.parametrize('lot', [2, LOT])
+def test_where_a_run_is_cut_changes_nothing(
+        memory: MemoryStore, monkeypatch: pytest.MonkeyPatch, lot: int) -> None:
+    """Two of an instance are apart, and the later was stored first; then one more comes."""
+    monkeypatch.setattr('emv_ros.biography.association.LOT', lot)
+    later, first = see(memory, 1, instance='1'), see(memory, 0, instance='1')
+    apart(memory, later, first)
+    more = see(memory, 60, instance='1')
+    associated(memory)
+    assert groups(memory) == [[later], [first, more]]
+
+
 def test_what_is_the_same_as_two_entities_makes_them_one(memory: MemoryStore) -> None:
     ids = [look(memory, 0, 0), look(memory, 60, 5)]
     associated(memory)
