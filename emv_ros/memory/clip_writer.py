@@ -24,9 +24,11 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Up to where the pictures of a camera were looked at: none where all is 0."""
+    """Up to where the pictures of a camera in one session were looked at; so far none of them.
 
-    session_id: int = 0
+    Each session has its own: a recording may be imported while the robot goes on recording.
+    """
+
     stamp_ns: int = -1
     image_id: int = 0
 
@@ -86,19 +88,20 @@ class ClipParts:
     vectors_by: str = ''
 
 
-def mark_of(session: Session, robot_id: int, camera: str) -> Mark:
-    """Return the mark of a camera."""
-    row = session.get(schema.StateRow, _key(robot_id, camera))
+def mark_of(session: Session, robot_id: int, camera: str, session_id: int) -> Mark:
+    """Return the mark of a camera in a session."""
+    row = session.get(schema.StateRow, _key(robot_id, camera, session_id))
     return Mark(**row.value) if row else Mark()
 
 
-def set_mark(session: Session, robot_id: int, camera: str, mark: Mark) -> None:
-    """Move the mark of a camera."""
-    session.merge(schema.StateRow(key=_key(robot_id, camera), value=asdict(mark)))
+def set_mark(session: Session, robot_id: int, camera: str, session_id: int, mark: Mark) -> None:
+    """Move the mark of a camera in a session."""
+    session.merge(schema.StateRow(
+        key=_key(robot_id, camera, session_id), value=asdict(mark)))
 
 
-def _key(robot_id: int, camera: str) -> str:
-    return f'perception:{robot_id}:{camera}'
+def _key(robot_id: int, camera: str, session_id: int) -> str:
+    return f'perception:{robot_id}:{session_id}:{camera}'
 
 
 def write_clip(store: MemoryStore, parts: ClipParts) -> list[int] | None:
@@ -109,7 +112,7 @@ def write_clip(store: MemoryStore, parts: ClipParts) -> list[int] | None:
     """
     with store.writing() as session:
         robot_id = store.robot_id(session, parts.robot)
-        if (mark_of(session, robot_id, parts.camera) != parts.before
+        if (mark_of(session, robot_id, parts.camera, parts.session_id) != parts.before
                 or not _are_there(session, parts.image_ids)):
             return None
         clip = schema.ClipRow(robot_id=robot_id, camera=parts.camera, start_ns=parts.start_ns,
@@ -119,7 +122,7 @@ def write_clip(store: MemoryStore, parts: ClipParts) -> list[int] | None:
         made = _add_observations(session, parts, robot_id, clip.id)
         _add_scenes(session, parts, robot_id, made)
         _add_separations(session, parts, made)
-        set_mark(session, robot_id, parts.camera, parts.after)
+        set_mark(session, robot_id, parts.camera, parts.session_id, parts.after)
         return made
 
 

@@ -11,6 +11,7 @@ than the setting allows and the caller has to catch up, only every n-th is looke
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 import threading
@@ -29,7 +30,14 @@ from emv_ros.perception.looking import ClipLook, Tally
 from emv_ros.perception.looks import AppearanceModel
 from emv_ros.perception.resuming import resumed
 from emv_ros.perception.stored_boxes import cameras_with_boxes, stored_boxes
-from emv_ros.perception.waiting import Waiting, floor_after, is_at_rest, is_covered, waiting
+from emv_ros.perception.waiting import (
+    Waiting,
+    floor_after,
+    is_at_rest,
+    is_covered,
+    replaced,
+    waiting,
+)
 from emv_ros.settings import Settings
 
 NOTHING_TO_SEE_WITH = ('perception.detector names no detector, and no scene of the robot has '
@@ -141,35 +149,48 @@ class _Pass:
             return
         self._is_blind = False
         if cameras is not None:
-            found = {camera: each for camera, each in found.items() if camera in cameras}
+            found = {stream: each for stream, each in found.items() if stream[0] in cameras}
         self._total += sum(len(each.new) + len(each.late) for each in found.values())
+        with self._store.reading() as session:
+            over = replaced(session, found)
+        new = Counter[str]()
+        for (camera, _), each in found.items():
+            new[camera] += len(each.new)
         left = {}
-        for camera, each in found.items():
-            left[camera] = self._take_camera(robot_id, robot, camera, each)
+        for stream, each in found.items():
+            place = _Place(robot_id, robot, *stream)
+            may_wait = not self._finish and stream not in over
+            left[stream] = self._take_stream(place, each, highest if may_wait else None,
+                                             self._stride(new[place.camera]))
         floors.floor = floor_after(left, highest)
         floors.keep()
 
-    def _take_camera(self, robot_id: int, robot: str, camera: str, found: Waiting) -> Waiting:
-        """Look at what waits of a camera, and return what waits still."""
+    def _stride(self, waiting: int) -> int:
+        return stride_for(waiting, self._settings.perception.backlog) if self._catch_up else 1
+
+    def _take_stream(self, place: _Place, found: Waiting, highest: int | None,
+                     stride: int) -> Waiting:
+        """Look at what waits of a camera in a session, and return what waits still.
+
+        The last clip may wait where `highest`, the id of the last picture of all, is given.
+        """
         settings = self._settings.perception
         with self._store.reading() as session:
-            mark = mark_of(session, robot_id, camera)
+            mark = mark_of(session, place.robot_id, place.camera, place.session_id)
         late = cut(found.late, settings.clip_s, settings.clip_gap_s)
         new = cut(found.new, settings.clip_s, settings.clip_gap_s)
         left = Waiting()
-        if new and not self._finish:
+        if new and highest is not None:
             with self._store.reading() as session:
-                if not is_at_rest(session, robot_id, new[-1], settings.clip_gap_s):
+                if not is_at_rest(session, place.robot_id, new[-1], settings.clip_gap_s, highest):
                     left.new = list(new.pop().pictures)
                     self._tally.counts['waiting'] += len(left.new)
-        stride = stride_for(len(found.new), settings.backlog) if self._catch_up else 1
-        place = _Place(robot_id, robot, camera)
         for number, clip in enumerate(late):
             if self._cancel.is_set():
                 break
             mark = self._take_late(place, clip, mark, is_last=number == len(late) - 1)
         for number, clip in enumerate(new):
-            after = Mark(clip.session_id, clip.end_ns - 1, max(
+            after = Mark(clip.end_ns - 1, max(
                 mark.image_id, *(picture.id for picture in clip.pictures)))
             if self._cancel.is_set() or not self._look(place, clip, mark, after, stride):
                 left.new = [picture for each in new[number:] for picture in each.pictures
@@ -193,8 +214,9 @@ class _Pass:
         self._tally.counts['late'] += len(clip.pictures)
         self._step(clip)
         with self._store.writing() as session:
-            if mark_of(session, place.robot_id, place.camera) == mark:
-                set_mark(session, place.robot_id, place.camera, after)
+            stream = place.robot_id, place.camera, place.session_id
+            if mark_of(session, *stream) == mark:
+                set_mark(session, *stream, after)
         return after
 
     def _look(self, place: _Place, clip: Clip, before: Mark, after: Mark, stride: int) -> bool:
@@ -246,6 +268,7 @@ class _Place:
     robot_id: int
     robot: str
     camera: str
+    session_id: int
 
 
 class _Floors:

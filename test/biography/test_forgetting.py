@@ -98,7 +98,7 @@ def a_life(store: MemoryStore) -> Life:
         shows=(0, 1)) for number in (0, 1, 2, 4)]
     made = write_clip(store, ClipParts(
         robot='r2', camera='head', session_id=session_id, start_ns=at(0), end_ns=at(4) + 1,
-        image_ids=images, before=Mark(), after=Mark(session_id, at(4), images[-1]), scenes=scenes,
+        image_ids=images, before=Mark(), after=Mark(at(4), images[-1]), scenes=scenes,
         observations=[Seen(observation=item, vector=looks[place].tobytes(), shown=[
             Shown(image_id=images[0], bbox=box, is_crop=True),
             Shown(image_id=images[4], bbox=box, is_crop=False)])

@@ -36,7 +36,7 @@ def parts(memory) -> ClipParts:
         relations=(SceneRelation(subject='cup', predicate='on', object='table'),))
     return ClipParts(
         robot='robot', camera='head', session_id=session_id, start_ns=at(0), end_ns=at(1) + 1,
-        image_ids=ids, before=Mark(), after=Mark(session_id, at(1), ids[1]),
+        image_ids=ids, before=Mark(), after=Mark(at(1), ids[1]),
         scenes=[SeenScene(scene=scene, shows=[0, 1, None])],
         observations=[
             Seen(observation=cup, vector=b'\0' * 8, shown=[
@@ -57,7 +57,7 @@ def test_everything_of_a_clip(memory, parts):
             select(schema.SceneObjectRow).order_by(schema.SceneObjectRow.id))] == [
                 ('cup', cup), ('mug', mug), ('table', None)]
         assert session.get(schema.AppearanceRow, (cup, 'model')).vector == b'\0' * 8
-        assert mark_of(session, 1, 'head') == parts.after
+        assert mark_of(session, 1, 'head', parts.session_id) == parts.after
     assert [item.id for item in queries.observations(memory, text='red cup')] == [cup]
 
 
@@ -73,7 +73,7 @@ def test_a_crash_leaves_nothing_and_the_clip_is_written_once_after_it(
             write_clip(memory, parts)
     assert counts(memory) == [0] * len(TABLES)
     with memory.reading() as session:
-        assert mark_of(session, 1, 'head') == Mark()
+        assert mark_of(session, 1, 'head', parts.session_id) == Mark()
     assert write_clip(memory, parts)
     written = counts(memory)
     assert written[0] == 1

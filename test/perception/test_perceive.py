@@ -148,6 +148,29 @@ def test_a_new_session_at_the_same_stamps_is_looked_at(memory):
     assert (report.clips, report.observations, report.late) == (1, 1, 0)
 
 
+def test_an_import_while_the_robot_records_cuts_no_clip_short(memory):
+    """Each pass finds two more pictures of the robot; a bag of long ago came in between."""
+    own = memory.begin_session(start_ns=at(0))
+    film(memory, range(10), LEFT, session_id=own)
+    bag = memory.begin_session(start_ns=at(-9000), clock_source='bag')
+    film(memory, range(-9000, -8960), RIGHT, session_id=bag)
+    for second in range(10, 70, 2):
+        film(memory, (second, second + 1), LEFT, session_id=own)
+        perceive(memory, SETTINGS, detector=ColourDetector())
+    perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    assert sorted((row.start_ns, row.end_ns) for row in rows(memory, schema.ClipRow)) == [
+        (at(first), at(last) + 1) for first, last in (
+            (-9000, -8971), (-8970, -8961), (0, 29), (30, 59), (60, 69))]
+    assert len(queries.observations(memory)) == 5
+
+
+def test_a_camera_that_goes_on_in_a_new_session_ends_the_clip_of_the_old_one(memory):
+    film(memory, range(5), LEFT, session_id=memory.begin_session(start_ns=at(0)))
+    film(memory, range(-3, 2), LEFT, session_id=memory.begin_session(start_ns=at(-3)))
+    report = perceive(memory, SETTINGS, detector=ColourDetector())
+    assert (report.clips, report.pictures, report.waiting) == (1, 5, 5)
+
+
 def test_late_pictures_make_a_clip_of_their_own_where_no_clip_is(memory):
     film(memory, range(100, 105), LEFT)
     perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
@@ -439,7 +462,7 @@ def test_the_mark_is_that_of_the_last_clip(memory):
     perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
     with memory.reading() as session:
         robot_id, = memory.robot_ids(session)
-        mark = mark_of(session, robot_id, 'head')
+        mark = mark_of(session, robot_id, 'head', memory.get('image', ids[0]).session_id)
     assert (mark.stamp_ns, mark.image_id) == (at(4), ids[-1])
 
 
