@@ -52,6 +52,10 @@ _PERCEIVED = re.compile(
     r'\b(?:see|sees|saw|seen|detect\w*|recogni[sz]e\w*|notice\w*|spot|spotted|perceive\w*|find|'
     r'found|identif\w*)\b', re.IGNORECASE)
 _ROBOT = re.compile(r'\b(?:you|your|robot)\b', re.IGNORECASE)
+# What follows the name of a thing in a question and tells which is meant: 'I drank from', 'that
+# you handed me'. It ends with its preposition, else with its verb: what comes then is asked.
+_WHO = r'(?:(?:that|which) )?(?:I|we|you|he|she|they|[A-Z][a-z]+) \w+'
+_CLAUSES = (rf' {_WHO}(?: \w+){{0,3}}? (?:from|with|of)\b', rf' {_WHO}')
 
 
 def things_in(question: str) -> list[str]:
@@ -60,6 +64,20 @@ def things_in(question: str) -> list[str]:
     kept = [word.removesuffix("'s") for word in words]
     return list(dict.fromkeys(
         word for word in kept if word not in GENERIC and stem(word) not in GENERIC))
+
+
+def description_in(question: str, name: str) -> str:
+    """Return the thing of a name as a question describes it, '' where it does not."""
+    last = re.escape(name.split()[-1]) if name.split() else ''
+    for clause in _CLAUSES if last else ():
+        if found := re.search(rf'\b((?i:{last})s?{clause})', question):
+            return found[1]
+    return ''
+
+
+def described_things(question: str) -> list[str]:
+    """Return the things that the question describes by what somebody did: 'mug I drank from'."""
+    return [told for thing in things_in(question) if (told := description_in(question, thing))]
 
 
 def is_mentioned(thing: str, text: str) -> bool:

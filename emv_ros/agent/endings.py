@@ -39,7 +39,8 @@ class Endings:
         Of a day on which nothing at all is recorded, memory knows no no.
         """
         days = self._covered_days()
-        if not asks_whether_done(self.question) or not days:
+        if not asks_whether_done(self.question) or not days or (
+                self.library.exact.described(self.question)):
             return Answer(status=QueryStatus.NOT_RECORDED, message=reason)
         dates = sorted({str(local_date(item.start_ns, self.library.zone)) for item in days})
         covered = ', '.join(dates) if len(dates) <= 3 else f'{dates[0]} to {dates[-1]}'
@@ -82,6 +83,8 @@ class Endings:
 
     def doubts(self) -> str:
         """Return rows that speak against "not recorded": they may hold the very thing; or ''."""
+        if rows := self.library.exact.described(self.question):
+            return '\n'.join(row['line'] for row in rows[-BEST:])
         hits = self.hits(BEST)
         if not hits or not (_is_near(hits) or things_recorded(self.question, self.words)):
             return ''

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 import re
 
-from emv_ros.agent.asked import names_a_time, things_in
+from emv_ros.agent.asked import described_things, names_a_time, things_in
 from emv_ros.retrieval.similarity import Similarity
 
 FILE = Path(__file__).with_name('examples.json')
@@ -25,6 +25,7 @@ KINDS = (r'how (?:many days|long) ago|how many days', r'how (?:many|often)', r'h
 SAME_KIND = 0.4
 SAME_TIME = 0.15
 SAME_STATUS = 0.3
+SAME_FORM = 0.5  # 'the mug I drank from'
 _STATUS = re.compile(r'\b(?:fail|abort|cancel|succe)', re.IGNORECASE)
 _NAME = re.compile(r'\b[a-z]*[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b\w+_\w+\b')
 _DIGITS = re.compile(r'\d+')
@@ -74,7 +75,7 @@ def choose(question: str, count: int, similarity: Similarity) -> list[Example]:
     scores = similarity.scores(masked(question), [masked(item.question) for item in examples])
     for index, example in enumerate(examples):
         for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),
-                                (SAME_STATUS, _names_a_status)):
+                                (SAME_STATUS, _names_a_status), (SAME_FORM, _describes)):
             scores[index] += weight * (feature(question) == feature(example.question))
     order = sorted(range(len(examples)), key=lambda index: (-scores[index], index))[:count]
     return [examples[index] for index in reversed(order)]
@@ -82,3 +83,7 @@ def choose(question: str, count: int, similarity: Similarity) -> list[Example]:
 
 def _names_a_status(question: str) -> bool:
     return _STATUS.search(question) is not None
+
+
+def _describes(question: str) -> bool:
+    return bool(described_things(question))

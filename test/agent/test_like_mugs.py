@@ -6,7 +6,7 @@ from households import Household, ScriptedModel, code
 import pytest
 
 from emv_ros.agent.answers import QueryStatus
-from emv_ros.agent.console.like_things import description_in
+from emv_ros.agent.asked import description_in
 from emv_ros.memory import schema
 from emv_ros.records import Observation, Scene, SceneObject
 
@@ -95,6 +95,21 @@ def test_evidence_of_the_wrong_mug_is_refused_and_of_the_right_one_is_not(home: 
     assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'Yes, it was in the sink.')
     assert f"{other[-1]} is of e2, but 'mug I drank from' is e1" in model.last_prompt
     assert {item.id for item in answer.evidence} <= set(used)
+
+
+def test_that_nothing_is_recorded_of_it_is_doubted_with_its_places(home: Household) -> None:
+    used, _ = two_mugs(home)
+    model = ScriptedModel([code("not_recorded('nothing tells it')"),
+                           code(f"answer('Yes, in the sink.', evidence=[{used[-1]!r}])")])
+    answer = home.ask(QUESTION, model, NOW)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'Yes, in the sink.')
+    assert 'these records may tell it' in model.last_prompt and used[-1] in model.last_prompt
+
+
+def test_what_is_known_of_it_makes_no_no_of_what_was_not_found(home: Household) -> None:
+    two_mugs(home)
+    answer = home.ask(QUESTION, ScriptedModel([code("not_recorded('no')")] * 2), NOW)
+    assert answer.status is QueryStatus.NOT_RECORDED
 
 
 def test_by_names_alone_the_wrong_mug_passes_for_the_right_one(home: Household) -> None:

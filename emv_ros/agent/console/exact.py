@@ -11,8 +11,9 @@ from dataclasses import replace
 import re
 from typing import Any
 
+from emv_ros.agent.asked import described_things, description_in
 from emv_ros.agent.console.arguments import number, statuses, text_of
-from emv_ros.agent.console.like_things import LikeThings, description_in, of_entity
+from emv_ros.agent.console.like_things import LikeThings, of_entity
 from emv_ros.agent.console.rows import identity_of, parse_id, span_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
@@ -108,6 +109,17 @@ class ExactRows:
         if not rows and asked:
             self._note_names('objects', asked)
         return self._ordered(rows, limit)
+
+    def described(self, question: str) -> Rows:
+        """Return where the thing was that a question describes ('the mug I drank from'), if any.
+
+        Only where records tell which of several like things it is, or there is but one.
+        """
+        for described in described_things(question):
+            rows = self.seen(described, None, None, None, None, None)
+            if rows and len({row['instance'] for row in rows}) == 1:
+                return rows
+        return []
 
     def mistaken_for(self, question: str, ids: Iterable[str]) -> str:
         """Return why records are of another thing than the question describes, or ''.

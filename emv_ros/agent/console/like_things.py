@@ -36,11 +36,6 @@ _USES = frozenset(
 # In the hands of a person, not in those of the robot.
 _IN_HAND = re.compile(r'\b(?:held|drunk from|eaten from|used) by (?!robot|gripper)')
 _WORD = re.compile(r'\w+')
-# What follows the name of a thing in a question and tells which is meant: 'I drank from', 'that
-# you handed me'. It ends with its preposition, else with its verb: what comes then is asked.
-_WHO = r'(?:(?:that|which) )?(?:I|we|you|he|she|they|[A-Z][a-z]+) \w+'
-_CLAUSES = (rf' {_WHO}(?: \w+){{0,3}}? (?:from|with|of)\b', rf' {_WHO}')
-
 Rows = list[dict[str, Any]]
 
 
@@ -125,15 +120,6 @@ class LikeThings:
 
     def _give(self, hit: Hit) -> dict[str, Any]:
         return self._shown.give(hit.kind, self._store.get(hit.kind, hit.ref_id))
-
-
-def description_in(question: str, name: str) -> str:
-    """Return the thing of a name as a question describes it, '' where it does not."""
-    last = re.escape(name.split()[-1]) if name.split() else ''
-    for clause in _CLAUSES if last else ():
-        if found := re.search(rf'\b((?i:{last})s?{clause})', question):
-            return found[1]
-    return ''
 
 
 def of_entity(rows: Iterable[dict[str, Any]]) -> list[int]:
