@@ -22,7 +22,7 @@ from emv_ros.errors import EmvError, SettingsError, TimeExpressionError
 VERBS = {
     'demo': ('demo', 'play a recording over real topics, then ask about it'),
     'run': ('running', 'start the nodes that record and answer (needs ROS 2)'),
-    'import': ('importing', 'read bags and experience files into the memory'),
+    'import': ('importing', 'read bags, experience files and exports into the memory'),
     'ask': ('asking', 'answer a question with evidence'),
     'search': ('searching', 'find moments by words and meaning'),
     'tree': ('tree', 'show the history tree'),
@@ -36,6 +36,7 @@ VERBS = {
     'reindex': ('reindex', 'make anew which observations are of one thing'),
     'perceive': ('perceive', 'find things in stored pictures: scenes and observations'),
     'forget': ('forgetting', 'take observations and entities out of the memory, for good'),
+    'export': ('exporting', 'write the memory, or a part of it, as a folder of files or a bag'),
     'consolidate': ('consolidating', 'bring the history tree up to date'),
     'stats': ('stats', 'say what the memory holds'),
     'eval': ('evaluating', 'measure the memory on sets of questions'),

@@ -22,6 +22,10 @@ class ImportFileError(EmvError):
     """A file that cannot be imported as a whole: absent, of an unknown kind, unreadable."""
 
 
+class ExportError(EmvError):
+    """A place that no export can be written to."""
+
+
 class StoreError(EmvError):
     """The memory's database or folder cannot do what was asked."""
 

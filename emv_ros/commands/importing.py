@@ -8,7 +8,7 @@ from pathlib import Path
 import time
 from typing import TYPE_CHECKING, Any
 
-from emv_ros.commands.context import Context
+from emv_ros.commands.context import Context, UsageError
 from emv_ros.commands.output import Progress, amount, plain, size, tell, write, write_json
 from emv_ros.errors import EmvError, ImportFileError, StoreError
 
@@ -25,8 +25,9 @@ PATIENCE_S = 60.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument('paths', nargs='+', type=Path, metavar='PATH',
-                        help='an experience file (.jsonl) or a ROS 2 bag (.mcap, .db3, folder)')
+    parser.add_argument('paths', nargs='*', type=Path, metavar='PATH',
+                        help='an experience file (.jsonl), a ROS 2 bag (.mcap, .db3, folder), or '
+                        'an export (folder)')
     parser.add_argument('--zone', help="the robot's time zone, as Europe/Berlin or UTC+02:00 "
                         '(default: the offset of the stamps; of a bag UTC)')
     parser.add_argument('--topic', action='append', dest='topics', metavar='TOPIC',
@@ -35,13 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='of a bag keep only what the recording nodes would keep')
     parser.add_argument('--again', action='store_true',
                         help='read a file that was imported before once more')
+    parser.add_argument('--undo', action='store_true',
+                        help='take back what came in of exports whose import was cut off')
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Import each path; one that fails costs no other."""
+    from emv_ros.commands.importing_exports import import_export, undo
     from emv_ros.ingest.importing import check_path
+    from emv_ros.memory.export_reader import export_file
     from emv_ros.timeline import parse_zone
 
+    if args.undo or not args.paths:
+        if bool(args.paths) == args.undo:
+            raise UsageError('name what to import, or --undo without a path')
+        return undo(context)
     zone = args.zone or context.settings.memory.time_zone or None
     if zone is not None:
         parse_zone(zone)
@@ -50,10 +59,14 @@ def run(args: argparse.Namespace, context: Context) -> int:
     with ExitStack() as opened:
         for path in args.paths:
             try:
-                check_path(path)
+                export = export_file(path)
+                if export is None:
+                    check_path(path)
                 if store is None:  # made only where there is something to read
                     store = opened.enter_context(context.open_or_make())
-                results.append(_import(path, zone, args, context, store))
+                results.append(
+                    _import(path, zone, args, context, store) if export is None
+                    else import_export(path, export, context, store))
             except ImportFileError as error:
                 failed = True
                 results.append({'path': str(path), 'error': str(error)})
@@ -74,7 +87,7 @@ def _import(path: Path, zone: str | None, args: argparse.Namespace, context: Con
             f'{size(done)} of {size(total)}'))
     earlier = claim(store, robot, sha256, path, context.now_ns(), args.again)
     if earlier is not None:
-        return _told_already(path, earlier, store, context)
+        return told_already(path, earlier, store, context)
     report, losses = _read(path, zone, args, context, store, sha256)
     settle(store, robot, sha256, report.stored)
     result = _result(report, losses, time.monotonic() - began)
@@ -156,15 +169,18 @@ class Unhurried:
         self.drain(self._limit - 1)
 
 
-def _told_already(path: Path, earlier: dict[str, Any], store: MemoryStore,
-                  context: Context) -> dict[str, Any]:
+def told_already(path: Path, earlier: dict[str, Any], store: MemoryStore,
+                 context: Context, is_final: bool = False) -> dict[str, Any]:
+    """Tell that a file was imported before, which is final where it cannot be read again."""
     from emv_ros.timeline import format_stamp
 
     when = format_stamp(earlier['stamp_ns'], context.zone(store))
     what = (f'was imported already, on {when} ({amount(earlier["records"])} records)'
             if earlier['is_done'] else
             f'is being imported, or its import of {when} was interrupted and is incomplete')
-    tell(f'{path} {what}; --again reads it once more, and what is stored then stands twice')
+    again = '' if is_final else (
+        '; --again reads it once more, and what is stored then stands twice')
+    tell(f'{path} {what}{again}')
     return {'path': str(path), 'already': True, 'is_complete': earlier['is_done']}
 
 

@@ -12,11 +12,15 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
 from emv_ros.errors import ImportFileError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 
 BLOCK = 2**20
+PREFIX = 'import:'
 
 
 def fingerprint(path: Path, progress: Callable[[int, int], None] | None = None) -> str:
@@ -68,5 +72,35 @@ def settle(store: MemoryStore, robot: str, sha256: str, records: int) -> None:
             session.delete(found)
 
 
+def note_of(session: Session, robot: str, sha256: str) -> dict[str, Any] | None:
+    """Return the note of an import, in the caller's transaction."""
+    found = session.get(schema.StateRow, _key(robot, sha256))
+    return dict(found.value) if found else None
+
+
+def put_note(session: Session, robot: str, sha256: str, note: dict[str, Any] | None) -> None:
+    """Change the note of an import, or remove it, in the caller's transaction."""
+    if note is None:
+        session.execute(delete(schema.StateRow).where(
+            schema.StateRow.key == _key(robot, sha256)))
+    else:
+        session.merge(schema.StateRow(key=_key(robot, sha256), value=note))
+
+
+def cut_off(session: Session) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the notes of exports of which a part is in the memory, by robot and SHA-256.
+
+    A note of an export holds under `export` how far its import came.
+    """
+    row = schema.StateRow
+    found = {}
+    for key, note in session.execute(select(row.key, row.value).where(
+            row.key.startswith(PREFIX, autoescape=True)).order_by(row.key)):
+        if 'export' in note and not note['is_done']:
+            robot, _, sha256 = key.removeprefix(PREFIX).rpartition(':')
+            found[robot, sha256] = dict(note)
+    return found
+
+
 def _key(robot: str, sha256: str) -> str:
-    return f'import:{robot}:{sha256}'
+    return f'{PREFIX}{robot}:{sha256}'

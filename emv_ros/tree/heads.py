@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import hashlib
-from typing import Any
 
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from emv_ros.memory.node_heads import digests, key_of, value_of
 from emv_ros.memory.schema import NodeRow, StateRow
 
 
@@ -27,7 +26,7 @@ class Head:
 
 def head_of(session: Session, node_id: int, children: Sequence[NodeRow]) -> Head | None:
     """Return the head of a node if it is still true of its children; forget it where it is not."""
-    row = session.get(StateRow, _key(node_id))
+    row = session.get(StateRow, key_of(node_id))
     if row is None:
         return None
     told: list[str] = row.value['told']
@@ -39,19 +38,14 @@ def head_of(session: Session, node_id: int, children: Sequence[NodeRow]) -> Head
 
 def keep_head(session: Session, node_id: int, children: Sequence[NodeRow], text: str) -> None:
     """Keep a text of some first children."""
-    value: dict[str, Any] = {'text': text, 'told': _told(children)}
-    session.merge(StateRow(key=_key(node_id), value=value))
+    session.merge(StateRow(key=key_of(node_id), value=value_of(
+        text, ((child.id, child.summary) for child in children))))
 
 
 def drop_head(session: Session, node_id: int) -> None:
     """Forget the head of a node."""
-    session.execute(delete(StateRow).where(StateRow.key == _key(node_id)))
+    session.execute(delete(StateRow).where(StateRow.key == key_of(node_id)))
 
 
 def _told(children: Sequence[NodeRow]) -> list[str]:
-    return [hashlib.sha256(f'{child.id} {child.summary}'.encode()).hexdigest()[:16]
-            for child in children]
-
-
-def _key(node_id: int) -> str:
-    return f'tree:head:{node_id}'
+    return digests((child.id, child.summary) for child in children)

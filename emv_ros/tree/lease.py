@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import StoreBusyError
 from emv_ros.memory import schema
+from emv_ros.memory.imports import cut_off
 from emv_ros.memory.store import MemoryStore
 
 KEY = 'lease:consolidation'
@@ -136,14 +137,29 @@ class HeldStore(MemoryStore):
 
 
 @contextmanager
-def holding(store: MemoryStore) -> Iterator[Lease]:
-    """Yield a lease that is held until the block ends."""
+def holding(store: MemoryStore, is_import: bool = False) -> Iterator[Lease]:
+    """Yield a lease that is held until the block ends.
+
+    Raises StoreBusyError while a part of an export is in the memory, but for its import: a tree
+    that is not whole would be mended.
+    """
     lease = Lease(store)
     lease.renew()
     try:
+        if not is_import:
+            _check_imports(store)
         yield lease
     finally:
         lease.release()
+
+
+def _check_imports(store: MemoryStore) -> None:
+    with store.reading() as session:
+        paths = [str(note['path']) for note in cut_off(session).values()]
+    if paths:
+        raise StoreBusyError(
+            f'the import of {paths[0]} was cut off: `emv import` of it goes on where it stopped, '
+            '`emv import --undo` takes back what came in')
 
 
 def _is_over(held: dict[str, Any]) -> bool:
