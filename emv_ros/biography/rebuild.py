@@ -19,6 +19,7 @@ from emv_ros.biography.holding import NOTE
 from emv_ros.biography.relabelling import Relabelled, relabel
 from emv_ros.biography.waiting import forget_mark
 from emv_ros.memory import schema
+from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, PerceptionSettings
 
@@ -51,6 +52,7 @@ def rebuild(store: MemoryStore, settings: BiographySettings, robot: str,
 
     `thresholds` (match, consistent) are those of the model of looks, see Associator.
     """
+    check_whole(store)
     report, begun = RebuildReport(), time.monotonic()
     with store.writing() as session:
         robot_id = next(iter(store.robot_ids(session, [robot])), None)

@@ -21,6 +21,7 @@ from emv_ros.biography.forgetting import clear_files
 from emv_ros.biography.joining import EntityWriter
 from emv_ros.biography.rebuild import finish, is_begun
 from emv_ros.memory import schema
+from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
 
@@ -69,6 +70,7 @@ class Upkeep:
         Without a vision model observations are described by rule. `before_call` is called before
         each call of it.
         """
+        check_whole(self._store)
         report = UpkeepReport()
         clear_files(self._store)  # of a forgetting that was ended
         report.described = describe(

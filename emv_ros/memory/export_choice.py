@@ -56,7 +56,7 @@ class Choice:
     def zone_of(self, row: Any) -> str:
         """Return the zone in which the times of a row are told."""
         session_id = getattr(row, 'session_id', None)
-        return self.zones.get(session_id, '') or getattr(row, 'zone', '') or 'UTC'
+        return self.zones.get(session_id or 0, '') or getattr(row, 'zone', '') or 'UTC'
 
     def _narrowed(self, kind: Kind, query: Any) -> Any:
         row, window = kind.row, self._window
@@ -117,4 +117,4 @@ class Choice:
 
 def _zones(session: Session) -> dict[int, str]:
     row = schema.SessionRow
-    return {key: zone for key, zone in session.execute(select(row.id, row.zone))}
+    return {item.id: item.zone for item in session.execute(select(row.id, row.zone))}

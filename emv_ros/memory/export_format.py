@@ -54,7 +54,7 @@ class Kind:
 
     name: str
     type: str
-    row: type[Any]
+    row: Any
     start: str = 'stamp_ns'
     fields: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
@@ -172,9 +172,9 @@ def _value(column: Column, value: Any) -> Any:
         return float(value)
     if type(value) is not column.kind:
         raise RecordError(f'`{column.field}` is {type(value).__name__}, not {column.kind.__name__}')
-    if column.kind is str:
+    if isinstance(value, str):
         _check_text(value, column.field)
-    if column.kind is int and not -2**63 <= value < 2**63:
+    if isinstance(value, int) and not -2**63 <= value < 2**63:
         raise RecordError(f'`{column.field}` is larger than a memory can hold')
     return value
 

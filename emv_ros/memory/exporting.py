@@ -13,13 +13,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
-import shutil
 from typing import Any, BinaryIO
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from emv_ros.errors import ExportError, NotFoundError, StoreError
+from emv_ros.errors import NotFoundError, StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.export_choice import Choice
 from emv_ros.memory.export_format import (
@@ -39,6 +38,7 @@ from emv_ros.memory.export_format import (
 )
 from emv_ros.memory.export_parts import parts_of
 from emv_ros.memory.export_state import state_lines
+from emv_ros.memory.new_folder import NewFolder
 from emv_ros.memory.node_heads import PREFIX, digests
 from emv_ros.memory.pictures import PictureFolder
 from emv_ros.memory.queries import ALL, Window
@@ -84,6 +84,7 @@ def export_memory(
     """
     with NewFolder(folder, FILE, overwrite) as partial:
         report = ExportReport(folder)
+        partial.mkdir()
         with (partial / FILE).open('wb') as stream, store.reading() as session:
             if session.get_bind().dialect.name != 'sqlite':  # there each statement has its state
                 session.connection(execution_options={'isolation_level': 'REPEATABLE READ'})
@@ -93,56 +94,6 @@ def export_memory(
             os.fsync(stream.fileno())
             report.size_bytes += stream.tell()
     return report
-
-
-class NewFolder:
-    """A folder under another name, which takes its own at the end of the block, if all went well.
-
-    `mark` is the file by which an older export is known: nothing else is ever replaced.
-    """
-
-    def __init__(self, folder: Path, mark: str, overwrite: bool) -> None:
-        self._folder = folder.absolute()
-        self._partial = self._folder.with_name(f'.{folder.name}.part')
-        if not self._folder.name:
-            raise ExportError(f'{folder} is no name for an export')
-        if not self._folder.exists() or self._folder.is_dir() and not any(self._folder.iterdir()):
-            return
-        if not overwrite:
-            raise ExportError(f'{folder} is there already; --force writes an export anew')
-        if not (self._folder / mark).is_file():
-            raise ExportError(f'{folder} is no export (it holds no {mark}), and is not replaced')
-
-    def __enter__(self) -> Path:
-        try:
-            shutil.rmtree(self._partial, ignore_errors=True)
-            self._partial.mkdir(parents=True)
-        except OSError as error:
-            raise self._cannot(error) from error
-        return self._partial
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 _: object) -> None:
-        if kind is None:
-            try:
-                self._take_name()
-            except OSError as failed:
-                raise self._cannot(failed) from failed
-            return
-        shutil.rmtree(self._partial, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise self._cannot(error) from error
-
-    def _take_name(self) -> None:
-        old = self._folder.with_name(f'.{self._folder.name}.old')
-        shutil.rmtree(old, ignore_errors=True)
-        if self._folder.exists():
-            self._folder.rename(old)
-        self._partial.rename(self._folder)
-        shutil.rmtree(old, ignore_errors=True)
-
-    def _cannot(self, error: OSError) -> ExportError:
-        return ExportError(f'cannot write the export {self._folder}: {error.strerror or error}')
 
 
 class _Export:

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from emv_ros.errors import ImportFileError
+from emv_ros.errors import ImportFileError, StoreBusyError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 
@@ -100,6 +100,19 @@ def cut_off(session: Session) -> dict[tuple[str, str], dict[str, Any]]:
             robot, _, sha256 = key.removeprefix(PREFIX).rpartition(':')
             found[robot, sha256] = dict(note)
     return found
+
+
+def check_whole(store: MemoryStore) -> None:
+    """Raise StoreBusyError while a part of an export is in the memory.
+
+    Whoever derives from records asks this first: what is not there yet would be taken for gone.
+    """
+    with store.reading() as session:
+        paths = [str(note['path']) for note in cut_off(session).values()]
+    if paths:
+        raise StoreBusyError(
+            f'the import of {paths[0]} goes on, or was cut off: `emv import` of it goes on where '
+            'it stopped, `emv import --undo` takes back what came in')
 
 
 def _key(robot: str, sha256: str) -> str:

@@ -176,7 +176,7 @@ class _Restoring:
 
     def _put_head(self, session: Session, node_id: int, text: str, children: list[int]) -> str:
         row = BY_NAME['node'].row
-        told: dict[int, str] = {key: summary for key, summary in session.execute(
+        told = {child.id: child.summary for child in session.execute(
             select(row.id, row.summary).where(among(row.id, children)))}
         session.merge(schema.StateRow(key=key_of(node_id), value=value_of(
             text, ((child, told.get(child, '')) for child in children))))

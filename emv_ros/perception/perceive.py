@@ -20,6 +20,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from emv_ros.memory.clip_writer import ClipParts, Mark, mark_of, set_mark, write_clip
+from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.thresholds import note_thresholds
 from emv_ros.perception.assembling import assemble
@@ -83,6 +84,7 @@ def perceive(store: MemoryStore, settings: Settings, *, robot: str = '',
 
     Raises StoreError where the memory cannot be read or written; each clip before that is kept.
     """
+    check_whole(store)
     made = _Pass(store, settings, detector, appearance, finish, catch_up,
                  cancel or threading.Event(), progress or (lambda _done, _total: None))
     with store.reading() as session:

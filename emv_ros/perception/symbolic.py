@@ -30,6 +30,7 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.adding import add_records, renew_documents
 from emv_ros.memory.among import among
+from emv_ros.memory.imports import check_whole
 from emv_ros.memory.stay_state import key_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.detections import PERSON
@@ -91,6 +92,7 @@ def observe_scenes(store: MemoryStore, settings: Settings, robot: str,
     With `finish` nothing is thought to go on: also what was seen at a new place only once, at the
     very end, is told. Raises StoreError; what was committed before stays.
     """
+    check_whole(store)
     report = SymbolicReport()
     with store.reading() as session:
         found = store.robot_ids(session, [robot] if robot else [])

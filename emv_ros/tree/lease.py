@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import StoreBusyError
 from emv_ros.memory import schema
-from emv_ros.memory.imports import cut_off
+from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
 
 KEY = 'lease:consolidation'
@@ -147,19 +147,10 @@ def holding(store: MemoryStore, is_import: bool = False) -> Iterator[Lease]:
     lease.renew()
     try:
         if not is_import:
-            _check_imports(store)
+            check_whole(store)
         yield lease
     finally:
         lease.release()
-
-
-def _check_imports(store: MemoryStore) -> None:
-    with store.reading() as session:
-        paths = [str(note['path']) for note in cut_off(session).values()]
-    if paths:
-        raise StoreBusyError(
-            f'the import of {paths[0]} was cut off: `emv import` of it goes on where it stopped, '
-            '`emv import --undo` takes back what came in')
 
 
 def _is_over(held: dict[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 from memory_contents import contents, states
-from memory_parts import at, joints, report, said
+from memory_parts import at, joints, picture, report, said
 import pytest
 from whole_memory import DEPTH, JPEG, fill
 
@@ -71,7 +71,7 @@ def test_everything_comes_back_beside_another_robot(memory, whole, tmp_path):
         for _ in range(7):
             other.begin_session('stranger', at(0))
         other.add_many([said(second, f'words {second}', robot='stranger') for second in range(9)])
-        other.add_image(JPEG, restoring_picture())
+        other.add_image(JPEG, picture(50, robot='stranger'))
         before = contents(other.folder)
         bring_in(other, whole)
         last = other.add(said(99, 'later', robot='stranger'))
@@ -82,12 +82,6 @@ def test_everything_comes_back_beside_another_robot(memory, whole, tmp_path):
     for table, rows in contents(memory.folder).items():
         assert set(rows) <= set(after[table]), table
         assert set(before[table]) <= set(after[table]), table
-
-
-def restoring_picture():
-    from memory_parts import picture
-
-    return picture(50, robot='stranger')
 
 
 def test_lines_have_the_form_of_experience_files(whole):
@@ -285,7 +279,8 @@ def test_odd_contents_come_back(tmp_path_factory, words, speaker, values, angles
     assert contents(folder / 'two') == contents(folder / 'one')
 
 
-@pytest.mark.parametrize('words', ['line\nbreak\r\n', 'nul \0 inside', '\u2028 \u2029', '🤖 é', '"\\'])
+@pytest.mark.parametrize(
+    'words', ['line\nbreak\r\n', 'nul \0 inside', '\u2028 \u2029', '🤖 é', '"\\'])
 def test_texts_that_break_lines_elsewhere(memory, tmp_path, words):
     memory.add(said(0, words, extra={words: '\ud800'}))  # half a character, in JSON alone
     export_memory(memory, tmp_path / 'out', now_ns=at(0))
