@@ -28,13 +28,15 @@ class Place:
     """One kind of state: how its key begins, whose it is, and the kinds whose ids it holds.
 
     `owner` says what stands in the key: the robot's id, its name, or none. With `has_rest` the key
-    goes on after that. `is_of_tree` is of no use without the tree.
+    goes on after that, and with `rest_of` begins there with the id of such a kind. `is_of_tree` is
+    of no use without the tree.
     """
 
     name: str
     start: str
     owner: str = 'id'
     has_rest: bool = False
+    rest_of: str = ''
     ids: Mapping[str, str] = field(default_factory=dict)
     is_of_tree: bool = False
 
@@ -42,8 +44,8 @@ class Place:
 PLACES = {place.name: place for place in (
     Place(name='seen', start='perception:', ids={
         'seen': 'image', 'seen_without_detector': 'image', 'scenes': 'scene'}),
-    Place(name='seen_by_camera', start='perception:', has_rest=True, ids={
-        'session_id': 'session', 'image_id': 'image'}),
+    Place(name='seen_by_camera', start='perception:', has_rest=True, rest_of='session',
+          ids={'image_id': 'image'}),
     Place(name='stays', start='symbolic:', ids={'scene': 'scene'}),
     Place(name='described', start='described:', ids={'id': 'observation'}),
     Place(name='associated', start='association:', ids={'id': 'observation'}),
@@ -119,15 +121,23 @@ def key_and_value(line: Mapping[str, Any], robots: Mapping[str, int], names: Map
         if robot not in robots:
             raise RecordError(f'no line names the robot {robot!r}')
         key += str(robots[robot]) if place.owner == 'id' else names[robot]
-    if place.has_rest:
-        key += f':{text(line, "rest")}' if place.owner else text(line, 'rest')
     value = line.get('value')
     if not isinstance(value, dict):
         raise RecordError('it has no `value`')
     try:
+        if place.has_rest:
+            rest = _shifted_rest(place, text(line, 'rest'), shift)
+            key += f':{rest}' if place.owner else rest
         return key, _shifted(place, value, shift), bool(place.owner)
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise RecordError(f'its value cannot be understood: {error}') from error
+
+
+def _shifted_rest(place: Place, rest: str, shift: Shift) -> str:
+    if not place.rest_of:
+        return rest
+    number, _, more = rest.partition(':')
+    return f'{shift(place.rest_of, int(number))}:{more}'
 
 
 def _shifted(place: Place, value: dict[str, Any], shift: Shift) -> dict[str, Any]:

@@ -77,7 +77,10 @@ def test_everything_comes_back_beside_another_robot(memory, whole, tmp_path):
         last = other.add(said(99, 'later', robot='stranger'))
         assert last > 9 + 3
         assert other.get('query', 1).evidence == ('o1', 'n3')
-        assert states(other.folder)['symbolic:2']['open'][0][0] == 8
+        there = states(other.folder)
+        session_id = there['symbolic:2']['open'][0][0]
+        assert session_id == 8
+        assert f'perception:2:{session_id}:head' in there
     after = contents(tmp_path / 'other')
     for table, rows in contents(memory.folder).items():
         assert set(rows) <= set(after[table]), table

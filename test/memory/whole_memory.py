@@ -94,8 +94,8 @@ def _things(store: MemoryStore) -> None:
             schema.NamingRow(observation_id=seen[0], name='mug', author='Ann', stamp_ns=at(61))])
         for key, value in {
                 'association:1': {'id': 4}, 'described:1': {'id': 3}, 'tree:reopened:1': {
-                    'spans': [[at(1), at(2)]]}, 'perception:1:head': {
-                    'session_id': 1, 'stamp_ns': at(1), 'image_id': 1}, 'perception:1': {
+                    'spans': [[at(1), at(2)]]}, 'perception:1:1:head': {
+                    'stamp_ns': at(1), 'image_id': 1}, 'perception:1': {
                     'seen': 2, 'scenes': 1}, 'symbolic:1': {'scene': 1, 'open': [
                         [1, 'mug-1', {'name': 'mug', 'now': [
                             at(1), at(2), at(1), 1, [], None, '', None, '', False]}]]},
