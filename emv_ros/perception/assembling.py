@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emv_ros.errors import EmvError
+from emv_ros.errors import EmvError, PerceptionError
 from emv_ros.memory.clip_writer import Seen, SeenScene, Shown
 from emv_ros.perception.colours import colour_of
 from emv_ros.perception.crops import Crop, best
@@ -83,6 +83,8 @@ def _embedded(tracks: Sequence[Track], crops: dict[Hashable, list[Crop]],
     try:
         rows = np.concatenate([appearance.embed(pixels[start:start + BATCH])
                                for start in range(0, len(pixels), BATCH)])
+        if rows.shape != (len(pixels), appearance.dimension):
+            raise PerceptionError(f'{len(pixels)} crops, but looks of shape {rows.shape}')
     except Exception as error:  # of a network, whatever it is: things are seen all the same
         said = str(error) if isinstance(error, EmvError) else f'{type(error).__name__}: {error}'
         tally.tell('without_looks', f'the model of looks {appearance.name} failed: {said}')
@@ -90,8 +92,12 @@ def _embedded(tracks: Sequence[Track], crops: dict[Hashable, list[Crop]],
     found, start = {}, 0
     for track in tracks:
         count = len(crops[track.keys[0]])
-        if count:
-            found[track.keys[0]] = rows[start:start + count]
+        mine = rows[start:start + count]
+        if count and np.isfinite(mine).all() and mine.any(axis=1).all():
+            found[track.keys[0]] = mine
+        elif count:
+            tally.tell('without_looks', f'the model of looks {appearance.name} gave numbers that '
+                       'are none')
         start += count
     return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import re
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,9 @@ Box = tuple[float, float, float, float]
 Pixels = NDArray[np.uint8]  # height × width × 3, BGR
 
 PERSON = 'person'
+MOST_LETTERS = 200  # of a name or state
+# Control characters, and surrogates, which no database holds.
+_UNPRINTED = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]+')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,13 @@ class Detector(Protocol):
     def detect(self, pixels: Pixels) -> list[Detection]:
         """Return what is in a picture, the surest first. Raises PerceptionError."""
         ...
+
+
+def one_line(words: object) -> str:
+    """Return a name or state as one line that a memory can hold; '' where it is no text."""
+    if not isinstance(words, str):
+        return ''
+    return ' '.join(_UNPRINTED.sub(' ', words[:2 * MOST_LETTERS]).split())[:MOST_LETTERS]
 
 
 def iou(first: Sequence[float], second: Sequence[float]) -> float:

@@ -19,7 +19,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.clips import Picture
 from emv_ros.perception.crops import Album
 from emv_ros.perception.depth import DepthReader
-from emv_ros.perception.detections import Detection, Detector, Pixels
+from emv_ros.perception.detections import Detection, Detector, Pixels, one_line
 from emv_ros.perception.exposure import gain_of
 from emv_ros.perception.relations import Relations, Thing
 from emv_ros.perception.stored_boxes import StoredBoxes
@@ -124,7 +124,7 @@ class ClipLook:
         assert self._detector is not None
         with self._tally.timed('detect'):
             try:
-                return self._detector.detect(pixels)
+                return list(self._detector.detect(pixels))
             except Exception as error:  # of a network, whatever it is: it costs this picture
                 said = str(error) if isinstance(error, EmvError) else (
                     f'{type(error).__name__}: {error}')
@@ -172,16 +172,26 @@ def decoded(data: bytes) -> Pixels:
 
 
 def within(detection: Detection, size: tuple[int, int]) -> Detection | None:
-    """Return a detection with its box cut to a picture of `size`; None where nothing is left."""
+    """Return a detection with its box cut to a picture of `size`, as a memory can hold it.
+
+    None where nothing is left of it: no name, or no box. A confidence is brought to 0..1.
+    """
     width, height = size
-    if not detection.name or not all(map(math.isfinite, detection.bbox)):
+    name = one_line(detection.name)
+    try:
+        x1, y1, x2, y2 = map(float, detection.bbox)
+        sure = None if detection.confidence is None else float(detection.confidence)
+    except (TypeError, ValueError):
         return None
-    x1, y1, x2, y2 = detection.bbox
-    box = (max(0.0, x1), max(0.0, y1), min(float(width), x2), min(float(height), y2))
+    if not name or not all(map(math.isfinite, (x1, y1, x2, y2))):
+        return None
+    box = (round(max(0.0, x1), 1), round(max(0.0, y1), 1),
+           round(min(float(width), x2), 1), round(min(float(height), y2), 1))
     if box[2] - box[0] < 1 or box[3] - box[1] < 1:
         return None
-    rounded = tuple(round(float(edge), 1) for edge in box)
-    return replace(detection, bbox=(rounded[0], rounded[1], rounded[2], rounded[3]))
+    sure = None if sure is None or math.isnan(sure) else min(1.0, max(0.0, sure))
+    return replace(detection, bbox=box, name=name, confidence=sure,
+                   state=one_line(detection.state))
 
 
 def _without_bad(stored: StoredBoxes, size: tuple[int, int]) -> StoredBoxes:

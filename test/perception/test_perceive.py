@@ -312,6 +312,47 @@ def test_boxes_that_are_none_are_left_out(memory):
     assert found.confidence is None and shown and not any(row.is_crop for row in shown)
 
 
+@pytest.mark.parametrize(('changes', 'kept'), [
+    ({'name': 'cup\ud800'}, ('cup', 0.9)), ({'name': 'a\n"cup"\0'}, ('a "cup"', 0.9)),
+    ({'name': 'cup' * 9999}, (('cup' * 67)[:200], 0.9)), ({'name': ' \n'}, None),
+    ({'name': None}, None), ({'name': 5}, None), ({'bbox': None}, None),
+    ({'bbox': (40., 100., 90.)}, None), ({'bbox': (40., 100., 90., 160., 1.)}, None),
+    ({'bbox': tuple(np.float32(box_of(LEFT)))}, ('cup', 0.9)), ({'confidence': 'high'}, None),
+    ({'confidence': 7.0}, ('cup', 1.0)), ({'confidence': -1.0}, ('cup', 0.0)),
+    ({'confidence': float('nan')}, ('cup', None)), ({'state': '\ud800'}, ('cup', 0.9))])
+def test_what_no_memory_could_hold_costs_its_detection_alone(memory, changes, kept):
+    film(memory, range(4), LEFT, RIGHT)
+    bad = replace(Detection(name='cup', bbox=box_of(LEFT), confidence=0.9), **changes)
+    good = Detection(name='plate', bbox=box_of(RIGHT), confidence=0.8)
+    perceive(memory, SETTINGS, detector=Scripted([[bad, good]] * 4), finish=True)
+    found = {item.name: item.confidence for item in queries.observations(memory)}
+    assert found == {'plate': 0.8, **dict([kept] if kept else [])}
+
+
+class Odd(MeanColour):
+    """A model of looks that gives other rows than it should."""
+
+    def __init__(self, change):
+        self._change = change
+
+    def embed(self, crops):
+        return self._change(super().embed(crops))
+
+
+@pytest.mark.parametrize(('change', 'with_looks'), [
+    (lambda looks: looks[:-1], 0), (lambda looks: looks[:, :2], 0),
+    (lambda looks: looks.ravel(), 0), (lambda looks: None, 0), (lambda looks: looks * np.nan, 0), (lambda looks: looks * 0, 0),
+    (lambda looks: np.where(np.arange(3) == looks.argmax(axis=1)[:, None], looks, 0), 2),
+    (lambda looks: np.where(looks.argmax(axis=1)[:, None] == 2, np.inf, looks), 1)])
+def test_looks_that_are_none_are_not_stored(memory, change, with_looks):
+    film(memory, range(4), LEFT, (BLUE, 200, 100))
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), appearance=Odd(change),
+                      finish=True)
+    looks = [np.frombuffer(row.vector, '<f4') for row in rows(memory, schema.AppearanceRow)]
+    assert report.observations == 2 and len(looks) == with_looks
+    assert np.isfinite(looks).all() and bool(report.problems) == (with_looks < 2)
+
+
 class Broken(MeanColour):
     """A model of looks that fails."""
 
