@@ -19,7 +19,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.clips import Picture
 from emv_ros.perception.crops import Album
 from emv_ros.perception.depth import DepthReader
-from emv_ros.perception.detections import Detection, Detector, Pixels, one_line
+from emv_ros.perception.detections import Detection, Detector, Pixels, area, one_line
 from emv_ros.perception.exposure import gain_of
 from emv_ros.perception.relations import Relations, Thing
 from emv_ros.perception.stored_boxes import StoredBoxes
@@ -27,6 +27,8 @@ from emv_ros.perception.tracking import Tracker
 from emv_ros.records import SceneRelation
 
 MOST_PROBLEMS = 20
+# The time that relations take grows with the cube of the things: these take a fifth of a second.
+MOST_RELATED = 60
 
 
 @dataclass(slots=True)
@@ -149,10 +151,12 @@ class ClipLook:
     def _relate(self, picture: Picture, size: tuple[int, int], detections: Sequence[Detection],
                 tracks: Sequence[Hashable]) -> list[SceneRelation]:
         depth = self._depth.at(picture.stamp_ns, size) if len(detections) > 1 else None
-        things = [Thing(key=track, name=item.name, bbox=item.bbox, is_person=item.is_person,
+        places = _related(detections)
+        things = [Thing(key=tracks[place], name=item.name, bbox=item.bbox,
+                        is_person=item.is_person,
                         depth_m=depth.distance(item.bbox, size) if depth else None)
-                  for track, item in zip(tracks, detections, strict=True)]
-        names = [item.instance or item.name for item in detections]
+                  for place, item in places]
+        names = [item.instance or item.name for _, item in places]
         return [SceneRelation(subject=names[first], predicate=predicate, object=names[second])
                 for first, predicate, second in self._relations.update(
                     picture.stamp_ns, size, things)]
@@ -192,6 +196,12 @@ def within(detection: Detection, size: tuple[int, int]) -> Detection | None:
     sure = None if sure is None or math.isnan(sure) else min(1.0, max(0.0, sure))
     return replace(detection, bbox=box, name=name, confidence=sure,
                    state=one_line(detection.state))
+
+
+def _related(detections: Sequence[Detection]) -> list[tuple[int, Detection]]:
+    """Return the detections that are related, with their places: the largest where all are many."""
+    largest = sorted(enumerate(detections), key=lambda item: -area(item[1].bbox))
+    return sorted(largest[:MOST_RELATED], key=lambda item: item[0])
 
 
 def _without_bad(stored: StoredBoxes, size: tuple[int, int]) -> StoredBoxes:

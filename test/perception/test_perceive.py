@@ -312,6 +312,18 @@ def test_boxes_that_are_none_are_left_out(memory):
     assert found.confidence is None and shown and not any(row.is_crop for row in shown)
 
 
+def test_hundreds_of_boxes_are_looked_at_in_time(memory):
+    """A detector with a low threshold: 300 boxes, of which the largest are related."""
+    film(memory, range(3), LEFT)
+    small = [Detection(name='crumb', confidence=0.5, bbox=(x, y, x + 8.0, y + 8.0))
+             for x in np.arange(0.0, 300.0, 10) for y in np.arange(0.0, 90.0, 10)]
+    large = [Detection(name='cup', confidence=0.4, bbox=box_of(thing)) for thing in (LEFT, RIGHT)]
+    report = perceive(memory, SETTINGS, detector=Scripted([[*small, *large]] * 3), finish=True)
+    assert report.scenes == 3 and report.seconds['relate'] < 3 * 3
+    assert any(item.subject == item.object == 'cup'
+               for item in queries.scenes(memory)[-1].relations)
+
+
 @pytest.mark.parametrize(('changes', 'kept'), [
     ({'name': 'cup\ud800'}, ('cup', 0.9)), ({'name': 'a\n"cup"\0'}, ('a "cup"', 0.9)),
     ({'name': 'cup' * 9999}, (('cup' * 67)[:200], 0.9)), ({'name': ' \n'}, None),
