@@ -10,8 +10,8 @@ one. They are made by rule, say where the thing was and which states it had, and
 - **Late** scenes, older than what is known of an instance already, cut nothing: where observations
   of the instance lie around them they tell nothing new, else they make observations of their own.
 - **Told already**: sightings within, or a few seconds beside, an observation of the same instance
-  that came from the source or from pictures are left out, and boxes in scenes of a camera whose
-  pictures are stored at these very stamps are left to perception.
+  that came from the source or from pictures are left out, and boxes in scenes that lie among
+  pictures stored at such very stamps are left to perception.
 - Positions count in frames that stand still; one named after a camera, a link or a tool moves with
   the robot.
 """
@@ -34,6 +34,7 @@ from emv_ros.memory.imports import check_whole
 from emv_ros.memory.stay_state import key_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.detections import PERSON
+from emv_ros.perception.looked_at import looked_at
 from emv_ros.perception.stays import Follower, Place, Stay, packed, unpacked
 from emv_ros.records import Observation
 from emv_ros.settings import Settings
@@ -117,6 +118,7 @@ class _Observer:
         self._report = report
         self._gap_ns = round(settings.tree.event_gap_s * SECOND_NS)
         self._beside_ns = round(settings.perception.clip_gap_s * SECOND_NS)
+        self._visible_ns = round(settings.perception.min_visible_s * SECOND_NS)
         self._key = key_of(robot_id)
 
     def step(self) -> bool:
@@ -216,10 +218,12 @@ class _Observer:
         if not objects:
             return lot
         relations = _relations(session, [key for key in ids if key in objects])
-        looked_at = self._looked_at(session, ids)
+        spans = looked_at(session, ids, (min(item.stamp_ns for item in rows), max(
+            item.stamp_ns for item in rows)), self._beside_ns, self._visible_ns)
         for scene in sorted(scenes.values(), key=lambda item: (item.stamp_ns, item.id)):
             self._see(scene, objects.get(scene.id, ()), relations.get(scene.id, {}),
-                      scene.camera in looked_at, lot)
+                      any(first <= scene.stamp_ns <= last for first, last in spans.get(
+                          (scene.session_id, scene.camera), ())), lot)
         return lot
 
     def _see(self, scene: Any, objects: Sequence[Any], relations: dict[str, list[tuple[str, str]]],
@@ -258,14 +262,6 @@ class _Observer:
             found.setdefault(item.scene_id, []).append(item)
         return {key: items for key, items in found.items()
                 if any(item.instance for item in items)}
-
-    def _looked_at(self, session: Session, ids: Sequence[int]) -> set[str]:
-        """Return the cameras of which pictures are stored at the very stamps of scenes."""
-        scene, image = schema.SceneRow, schema.ImageRow
-        return set(session.scalars(select(scene.camera).join(image, and_(
-            image.robot_id == scene.robot_id, image.stamp_ns == scene.stamp_ns,
-            image.camera == scene.camera)).where(
-            among(scene.id, ids), image.is_depth.is_(False)).distinct()))
 
     def _told(self, session: Session, lot: _Lot) -> dict[Key, list[tuple[int, int]]]:
         """Return when instances are told of by others, a little wider than that."""

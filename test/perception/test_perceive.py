@@ -353,7 +353,8 @@ class Odd(MeanColour):
 
 @pytest.mark.parametrize(('change', 'with_looks'), [
     (lambda looks: looks[:-1], 0), (lambda looks: looks[:, :2], 0),
-    (lambda looks: looks.ravel(), 0), (lambda looks: None, 0), (lambda looks: looks * np.nan, 0), (lambda looks: looks * 0, 0),
+    (lambda looks: looks.ravel(), 0), (lambda looks: None, 0),
+    (lambda looks: looks * np.nan, 0), (lambda looks: looks * 0, 0),
     (lambda looks: np.where(np.arange(3) == looks.argmax(axis=1)[:, None], looks, 0), 2),
     (lambda looks: np.where(looks.argmax(axis=1)[:, None] == 2, np.inf, looks), 1)])
 def test_looks_that_are_none_are_not_stored(memory, change, with_looks):

@@ -208,6 +208,16 @@ def test_boxes_in_scenes_of_stored_pictures_are_left_to_perception(store):
     assert seen(store) == [(2, 2, '')]
 
 
+def test_scenes_with_boxes_among_which_hardly_a_picture_lies_are_read(store):
+    """One picture in the middle of ten minutes makes no observation of its own."""
+    store.add_image(b'p', ImageRecord(stamp_ns=at(300), camera='head', sha256='',
+                                      media_type='image/jpeg', width=64, height=48))
+    for second in range(600):
+        store.add(Scene(stamp_ns=at(second), camera='head', objects=(
+            SceneObject(name='mug', instance='mug-1', bbox=(1.0, 1.0, 30.0, 30.0)),)))
+    assert seen(store, finish=True) == [(0, 599, '')]
+
+
 def test_a_forgotten_observation_does_not_come_back(store):
     store.add_many(rate(0, 10))
     seen(store)
