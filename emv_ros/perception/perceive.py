@@ -177,8 +177,7 @@ class _Pass:
         The last clip may wait where `highest`, the id of the last picture of all, is given.
         """
         settings = self._settings.perception
-        with self._store.reading() as session:
-            mark = mark_of(session, place.robot_id, place.camera, place.session_id)
+        mark = found.mark
         late = cut(found.late, settings.clip_s, settings.clip_gap_s)
         new = cut(found.new, settings.clip_s, settings.clip_gap_s)
         left = Waiting()

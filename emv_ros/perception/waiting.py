@@ -36,8 +36,13 @@ Stream = tuple[str, int]  # a camera in a session
 
 @dataclass(slots=True)
 class Waiting:
-    """What waits of one camera in one session: `late` lies before its mark, `new` after it."""
+    """What waits of one camera in one session: `late` lies before its mark, `new` after it.
 
+    The mark is that which was found together with them: one that another process moved meanwhile
+    must not be taken for it.
+    """
+
+    mark: Mark = field(default_factory=Mark)
     new: list[Picture] = field(default_factory=list)
     late: list[Picture] = field(default_factory=list)
 
@@ -61,9 +66,9 @@ def waiting(session: Session, robot_id: int, floor: int) -> tuple[dict[Stream, W
             marks[stream] = mark_of(session, robot_id, *stream)
         mark = marks[stream]
         if picture.stamp_ns > mark.stamp_ns:
-            found.setdefault(stream, Waiting()).new.append(picture)
+            found.setdefault(stream, Waiting(mark)).new.append(picture)
         elif picture.id > mark.image_id:
-            found.setdefault(stream, Waiting()).late.append(picture)
+            found.setdefault(stream, Waiting(mark)).late.append(picture)
     return {stream: found[stream] for stream in sorted(found)}, highest
 
 

@@ -520,6 +520,20 @@ def test_the_mark_is_that_of_the_last_clip(memory):
     assert (mark.stamp_ns, mark.image_id) == (at(4), ids[-1])
 
 
+def test_another_process_between_finding_and_looking_doubles_nothing(memory):
+    """The other one looks at all cameras after this one found what waits, and before it looks."""
+    film(memory, range(40), LEFT)
+    film(memory, range(40), LEFT, camera='wrist')
+
+    def other(done, _total):
+        if done == 1:
+            perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True, progress=other)
+    assert report.clips == 0 and len(report.problems) == 2
+    assert len(rows(memory, schema.ClipRow)) == 4 and len(queries.scenes(memory)) == 80
+
+
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
