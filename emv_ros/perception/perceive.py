@@ -187,9 +187,14 @@ class _Pass:
                     left.new = list(new.pop().pictures)
                     self._tally.counts['waiting'] += len(left.new)
         for number, clip in enumerate(late):
-            if self._cancel.is_set():
-                break
-            mark = self._take_late(place, clip, mark, is_last=number == len(late) - 1)
+            # With the last of them the mark notes them all.
+            after = mark if number < len(late) - 1 else replace(mark, image_id=max(
+                mark.image_id, *(picture.id for picture in found.late)))
+            if self._cancel.is_set() or not self._take_late(place, clip, mark, after):
+                left.late = found.late
+                left.new = found.new
+                return left
+            mark = after
         for number, clip in enumerate(new):
             after = Mark(clip.end_ns - 1, max(
                 mark.image_id, *(picture.id for picture in clip.pictures)))
@@ -198,27 +203,22 @@ class _Pass:
                             ] + left.new
                 break
             mark = after
-        if self._cancel.is_set():
-            left.late = found.late
         return left
 
-    def _take_late(self, place: _Place, clip: Clip, mark: Mark, is_last: bool) -> Mark:
-        """Look at late pictures, or leave them; with the last of them the mark notes them all."""
-        after = mark
-        if is_last:
-            after = replace(mark, image_id=max(mark.image_id, *(
-                picture.id for picture in clip.pictures)))
+    def _take_late(self, place: _Place, clip: Clip, mark: Mark, after: Mark) -> bool:
+        """Look at late pictures, or leave them; False where neither was to be."""
         with self._store.reading() as session:
             is_left = is_covered(session, place.robot_id, place.camera, clip)
         if not is_left:
-            return after if self._look(place, clip, mark, after, stride=1) else mark
+            return self._look(place, clip, mark, after, stride=1)
         self._tally.counts['late'] += len(clip.pictures)
         self._step(clip)
         with self._store.writing() as session:
             stream = place.robot_id, place.camera, place.session_id
-            if mark_of(session, *stream) == mark:
-                set_mark(session, *stream, after)
-        return after
+            if mark_of(session, *stream) != mark:
+                return False
+            set_mark(session, *stream, after)
+        return True
 
     def _look(self, place: _Place, clip: Clip, before: Mark, after: Mark, stride: int) -> bool:
         """Look at a clip and store what came of it; False where that was not to be."""

@@ -185,6 +185,36 @@ def test_late_pictures_make_a_clip_of_their_own_where_no_clip_is(memory):
     assert (again.clips, again.late) == (0, 0)
 
 
+def test_late_pictures_are_told_once_whatever_order_they_come_in(memory):
+    film(memory, range(100, 105), LEFT)
+    perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    film(memory, range(60, 64), LEFT)
+    film(memory, range(20, 24), LEFT)
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    assert (report.clips, report.late) == (2, 0)
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    assert (report.clips, report.late) == (0, 0)
+
+
+def test_late_pictures_wait_where_their_clip_changed_meanwhile(memory):
+    """One of them is forgotten while they are looked at, and pictures wait after them."""
+    film(memory, range(100, 105), LEFT)
+    perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    lost = film(memory, range(50, 55), LEFT)[0]
+    film(memory, range(120, 125), LEFT)
+
+    def forget(done, _total):
+        if done == 3:
+            with memory.writing() as session:
+                session.delete(session.get(schema.ImageRow, lost))
+
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True, progress=forget)
+    assert len(report.problems) == 1
+    perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    assert sorted((row.start_ns, row.end_ns) for row in rows(memory, schema.ClipRow)) == [
+        (at(51), at(54) + 1), (at(100), at(104) + 1), (at(120), at(124) + 1)]
+
+
 def test_cameras_and_depth_are_kept_apart(memory):
     film(memory, range(4), LEFT)
     film(memory, range(4), RIGHT, camera='wrist')
