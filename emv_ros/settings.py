@@ -69,14 +69,15 @@ class PerceptionSettings:
     classes: str = setting(
         '', 'names that an open-vocabulary detector looks for, with commas; empty: its own')
     min_confidence: float = setting(0.35, 'confidence below which nothing was found', 0.0, 1.0)
-    image_size: int = setting(640, 'longest edge of a picture as the detector sees it, px', 32)
+    image_size: int = setting(
+        640, 'longest edge of a picture as the detector sees it, px', 32, 8192)
     device: str = setting('', "where models run, as 'cpu' or 'cuda:0'; empty: a GPU if any")
     period_s: float = setting(2.0, 'time between looks for new pictures, s', 0.05, 3600.0)
     frame_period_s: float = setting(0.0, 'shortest time between pictures looked at, s', 0.0)
     backlog: int = setting(
         600, 'pictures of a camera that may wait; of more, some are passed over', 1)
     clip_s: float = setting(30.0, 'longest clip in which things are tracked, s', 1.0, 3600.0)
-    clip_gap_s: float = setting(5.0, 'a pause of a camera that ends a clip, s', 0.1)
+    clip_gap_s: float = setting(5.0, 'a pause of a camera that ends a clip, s', 0.1, 3600.0)
     min_visible_s: float = setting(2.0, 'time for which a thing must be seen to count, s', 0.0)
     crops: int = setting(4, 'pictures kept as the best of an observation', 1, 32)
     appearance: str = setting(

@@ -19,6 +19,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from emv_ros.errors import StoreError
 from emv_ros.memory.clip_writer import ClipParts, Mark, mark_of, set_mark, write_clip
 from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
@@ -152,6 +153,10 @@ class _Pass:
         self._is_blind = False
         if cameras is not None:
             found = {stream: each for stream, each in found.items() if stream[0] in cameras}
+        if found and not self._store.pictures.folder.is_dir():
+            # Of a disk that is not there yet: each picture would be passed by as a damaged one.
+            raise StoreError(f'the folder of pictures {self._store.pictures.folder} is missing; '
+                             'what waits is looked at once it is there')
         self._total += sum(len(each.new) + len(each.late) for each in found.values())
         with self._store.reading() as session:
             over = replaced(session, found)

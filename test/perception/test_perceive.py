@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
+from emv_ros.errors import StoreError
 from emv_ros.memory import queries, schema
 from emv_ros.memory.clip_writer import mark_of
 from emv_ros.perception.detections import Detection
@@ -298,6 +299,17 @@ def test_damaged_and_missing_pictures_are_named_and_cost_nothing_else(memory):
     told = ' '.join(report.problems)
     for ref_id, words in ((other, 'do not decode'), (cut_off, 'is damaged'), (gone, 'is missing')):
         assert f'picture i{ref_id}: ' in told and words in told
+
+
+def test_pictures_of_a_disk_that_is_away_wait_for_it(memory):
+    film(memory, range(5), LEFT)
+    folder = memory.pictures.folder
+    away = folder.rename(folder.with_name('away'))
+    with pytest.raises(StoreError, match='the folder of pictures .* is missing'):
+        perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    away.rename(folder)
+    report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
+    assert (report.pictures, report.observations) == (5, 1)
 
 
 def test_grey_pictures_and_png(memory):
