@@ -25,6 +25,7 @@ Floats = NDArray[np.float32]
 
 GREY = 114  # what fills the margins, as in training
 _CANDIDATES = 1000  # rows that are compared with one another
+_MOST_STRIDE = 1024  # px
 _TASKS = ('detect', 'segment', 'pose')
 _GPU, _CPU = 'CUDAExecutionProvider', 'CPUExecutionProvider'
 
@@ -48,8 +49,10 @@ class OnnxYolo:
             self._is_end_to_end = about.get('end2end', '').lower() == 'true'
             stride = max(1, int(about.get('stride', '32')))
             self._frame = _Frame(source.shape, image_size, stride)
-        except (ValueError, SyntaxError, IndexError, TypeError) as error:
-            raise PerceptionError(f'checkpoint {path} is no YOLO detector: {error}') from error
+        except (ValueError, SyntaxError, IndexError, TypeError, OverflowError, RecursionError,
+                MemoryError) as error:  # of a text as names, whatever it holds
+            raise PerceptionError(f'checkpoint {path} is no YOLO detector: '
+                                  f'{str(error) or type(error).__name__}') from error
         task = about.get('task', 'detect')
         if task not in _TASKS:
             raise PerceptionError(f'checkpoint {path} is no detector of boxes but made to {task}')
@@ -115,6 +118,8 @@ class _Frame:
     def __init__(self, shape: list[Any], image_size: int, stride: int) -> None:
         if len(shape) != 4:
             raise ValueError(f'its input has the shape {shape}, not that of a picture')
+        if stride > _MOST_STRIDE:
+            raise ValueError(f'a stride of {stride} px is none of a network')
         self._height, self._width = (
             edge if isinstance(edge, int) and edge > 0 else 0 for edge in shape[2:])
         self._image_size, self._stride = image_size, stride

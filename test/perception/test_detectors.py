@@ -125,7 +125,13 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
         'code for names': (
             constant_file(folder / 'c.onnx', row, names="__import__('os').abort()"),
             'no YOLO detector'),
-        'no number': (constant_file(folder / 'd.onnx', row, stride='wide'), 'no YOLO detector')}
+        'no number': (constant_file(folder / 'd.onnx', row, stride='wide'), 'no YOLO detector'),
+        'no stride': (constant_file(folder / 'e.onnx', row, names=NAMES, stride='1000000'),
+                      'a stride of 1000000 px'),
+        'no whole number': (constant_file(folder / 'f.onnx', row, names="{1e999: 'cup'}"),
+                            'no YOLO detector'),
+        'too deep': (constant_file(folder / 'g.onnx', row, names='-' * 50_000 + '1'),
+                     'no YOLO detector')}
 
 
 def test_checkpoints_that_are_none_say_so(tmp_path: Path) -> None:

@@ -46,7 +46,10 @@ def write(path: Path, graph: OnnxGraph, output: str, shape, about) -> Path:
 
 
 def _message(number: int, content: str | bytes) -> bytes:
-    """Return a field of a protocol buffer: number and length fit into seven bits each."""
+    """Return a field of a protocol buffer, whose number fits into four bits."""
     data = content.encode() if isinstance(content, str) else content
-    assert len(data) < 128
-    return bytes([number << 3 | 2, len(data)]) + data
+    length, rest = [], len(data)
+    while rest > 0x7f:
+        length.append(rest & 0x7f | 0x80)
+        rest >>= 7
+    return bytes([number << 3 | 2, *length, rest]) + data
