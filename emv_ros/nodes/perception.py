@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from emv_ros.errors import PerceptionError, StoreBusyError
+from emv_ros.errors import EmvError, StoreBusyError
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes.lifecycle import MemoryNode
 from emv_ros.nodes.running import run
@@ -69,6 +69,8 @@ class PerceptionNode(MemoryNode):
         """Close the memory."""
         self._detector = self._appearance = None
         self._is_loaded = self._has_looks = False
+        self._notes.clear()
+        self._waiting = (0, 0.0)
         self._survey.close()
         self._store.close()
 
@@ -104,8 +106,10 @@ class PerceptionNode(MemoryNode):
             from emv_ros.perception.appearance import make_appearance
 
             return make_appearance(self.settings.perception)
-        except PerceptionError as error:
-            self._notes[what] = f'{without}: {error}'
+        except Exception as error:  # of a network, whatever it is: the node does without it
+            said = str(error) if isinstance(error, EmvError) else (
+                f'{type(error).__name__}: {error}')
+            self._notes[what] = f'{without}: {said}'
             self.get_logger().error(self._notes[what])
             return None
 

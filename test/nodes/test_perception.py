@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from stand_in import wait_until
 
+import emv_ros
 from emv_ros.memory import queries
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord, Scene, SceneObject
@@ -60,6 +65,28 @@ def test_a_detector_that_cannot_be_loaded_is_told(start, robot, tmp_path):
     wait_until(lambda: 'nothing is detected' in told(robot), 'the note')
     assert 'absent.onnx' in told(robot)
     wait_until(lambda: 'absent.onnx' in process.output, 'the line in the log')
+
+
+def test_configured_anew_it_tells_nothing_of_before(start, robot, tmp_path):
+    checkpoint = tmp_path / 'late.onnx'
+    folder = tmp_path / 'memory'
+    with opened(folder) as store:
+        film(store, range(40))
+    robot.statuses.clear()
+    start('perception', folder, perception__detector=str(checkpoint), perception__period_s=0.1,
+          perception__appearance='none')
+    wait_until(lambda: 'nothing is detected' in told(robot), 'the note')
+    checkpoint.write_bytes((Path(emv_ros.__file__).parent / 'demo/detector/household.onnx')
+                           .read_bytes())
+    for number in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP,
+                   Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        assert robot.call(ChangeState, 'perception/change_state',
+                          transition=Transition(id=number)).success
+    robot.statuses.clear()
+    wait_until(lambda: 'perception' in robot.statuses, 'a status')
+    with opened(folder) as store:
+        wait_until(lambda: store.state('perception:1') is not None, 'a pass')
+    wait_until(lambda: told(robot) == '', 'no note')
 
 
 def test_it_looks_as_pictures_come_and_rests_when_the_camera_does(start, robot, tmp_path):
