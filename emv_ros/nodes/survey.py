@@ -82,7 +82,7 @@ class Survey:
     def _look(self) -> None:
         try:
             self._latest = self._find()
-        except EmvError as error:
+        except (EmvError, OSError) as error:
             log.warning('cannot look at the memory: %s', error)
             self._latest = Findings(self._where(), SCHEMA_VERSION, problem=str(error))
 

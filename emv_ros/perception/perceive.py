@@ -153,10 +153,8 @@ class _Pass:
         self._is_blind = False
         if cameras is not None:
             found = {stream: each for stream, each in found.items() if stream[0] in cameras}
-        if found and not self._store.pictures.folder.is_dir():
-            # Of a disk that is not there yet: each picture would be passed by as a damaged one.
-            raise StoreError(f'the folder of pictures {self._store.pictures.folder} is missing; '
-                             'what waits is looked at once it is there')
+        if found:
+            self._require_pictures()
         self._total += sum(len(each.new) + len(each.late) for each in found.values())
         with self._store.reading() as session:
             over = replaced(session, found)
@@ -252,6 +250,7 @@ class _Pass:
             after=after, scenes=found.scenes, observations=found.observations,
             separations=found.separations,
             vectors_by=self._appearance.name if self._appearance else '')
+        self._require_pictures()
         with self._tally.timed('write'):
             made = write_clip(self._store, parts)
         if made is None:
@@ -263,6 +262,13 @@ class _Pass:
             separations=len(found.separations),
             passed_over=len(clip.pictures) - len(pictures))
         return True
+
+    def _require_pictures(self) -> None:
+        """Raise StoreError where the disk is away: each picture would pass as a damaged one."""
+        folder = self._store.pictures.folder
+        if not folder.is_dir():
+            raise StoreError(f'the folder of pictures {folder} is missing; what waits is looked at '
+                             'once it is there')
 
     def _step(self, clip: Clip) -> None:
         self._done += len(clip.pictures)

@@ -308,6 +308,14 @@ def test_pictures_of_a_disk_that_is_away_wait_for_it(memory):
     with pytest.raises(StoreError, match='the folder of pictures .* is missing'):
         perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
     away.rename(folder)
+
+    def take_away(done, _total):
+        if done == 3:
+            folder.rename(away)
+
+    with pytest.raises(StoreError, match='the folder of pictures .* is missing'):
+        perceive(memory, SETTINGS, detector=ColourDetector(), finish=True, progress=take_away)
+    away.rename(folder)
     report = perceive(memory, SETTINGS, detector=ColourDetector(), finish=True)
     assert (report.pictures, report.observations) == (5, 1)
 
