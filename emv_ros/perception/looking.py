@@ -94,11 +94,11 @@ class ClipLook:
         pixels = self._pixels(picture)
         if pixels is None:
             return
-        found = stored.detections if stored is not None else self._detect(picture, pixels)
+        size = pixels.shape[1], pixels.shape[0]
+        found = stored.in_picture(size) if stored is not None else self._detect(picture, pixels)
         if found is None:
             return
         self._tally.counts['pictures'] += 1
-        size = pixels.shape[1], pixels.shape[0]
         detections = [sane for item in found if (sane := within(item, size)) is not None]
         if stored is not None and len(detections) != len(found):
             stored = _without_bad(stored, size)
@@ -206,8 +206,8 @@ def _related(detections: Sequence[Detection]) -> list[tuple[int, Detection]]:
 
 def _without_bad(stored: StoredBoxes, size: tuple[int, int]) -> StoredBoxes:
     kept = [(ref_id, item) for ref_id, item in zip(
-        stored.objects, stored.detections, strict=True) if within(item, size) is not None]
+        stored.objects, stored.in_picture(size), strict=True) if within(item, size) is not None]
     return StoredBoxes(stored.scene_id, tuple(ref_id for ref_id, _ in kept),
-                       tuple(item for _, item in kept))
+                       tuple(item for _, item in kept), size)
 
 

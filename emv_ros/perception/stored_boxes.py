@@ -1,11 +1,15 @@
 """Boxes that the robot's own detector gave: the stored scenes of a camera at its pictures' stamps.
 
-They are used as they come, with the identities that they vouch for.
+They are used as they come, with the identities that they vouch for. Where a scene tells the size of
+the picture that its boxes refer to, they are brought to that of the stored one by whoever reads it.
+Of several scenes at one stamp that with the most identities counts, else the first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -21,11 +25,24 @@ DETECTOR = 'detector'
 
 @dataclass(frozen=True, slots=True)
 class StoredBoxes:
-    """The objects with boxes of a stored scene, and the ids of their rows."""
+    """The objects with boxes of a stored scene, and the ids of their rows.
+
+    `size` is the width and height of the picture that they refer to, px, where the scene tells it.
+    """
 
     scene_id: int
     objects: tuple[int, ...]
     detections: tuple[Detection, ...]
+    size: tuple[int, int] | None = None
+
+    def in_picture(self, size: tuple[int, int]) -> tuple[Detection, ...]:
+        """Return the detections with their boxes as they lie in a picture of `size`."""
+        if self.size is None or self.size == size:
+            return self.detections
+        across, down = size[0] / self.size[0], size[1] / self.size[1]
+        return tuple(replace(item, bbox=(
+            item.bbox[0] * across, item.bbox[1] * down, item.bbox[2] * across,
+            item.bbox[3] * down)) for item in self.detections)
 
 
 def stored_boxes(session: Session, robot_id: int, camera: str,
@@ -33,7 +50,7 @@ def stored_boxes(session: Session, robot_id: int, camera: str,
     """Return the boxes that the robot gave within a clip, by stamp."""
     scene, part = schema.SceneRow, schema.SceneObjectRow
     rows: dict[int, list[schema.SceneObjectRow]] = {}
-    stamps: dict[int, int] = {}
+    about: dict[int, tuple[int, tuple[int, int] | None]] = {}
     for item, stamp_ns, extra in session.execute(
             select(part, scene.stamp_ns, scene.extra).join(scene, scene.id == part.scene_id).where(
                 scene.robot_id == robot_id, scene.stamp_ns >= clip.start_ns,
@@ -41,13 +58,24 @@ def stored_boxes(session: Session, robot_id: int, camera: str,
                 scene.camera == camera).order_by(part.id)):
         if item.bbox and DETECTOR not in extra:
             rows.setdefault(item.scene_id, []).append(item)
-            stamps[item.scene_id] = stamp_ns
+            about[item.scene_id] = stamp_ns, _size_of(extra)
     found: dict[int, StoredBoxes] = {}
-    for scene_id, objects in rows.items():
-        found.setdefault(stamps[scene_id], StoredBoxes(
+    for scene_id, objects in sorted(rows.items(), key=lambda item: (
+            -sum(bool(part.instance) for part in item[1]), item[0])):
+        stamp_ns, size = about[scene_id]
+        found.setdefault(stamp_ns, StoredBoxes(
             scene_id, tuple(item.id for item in objects),
-            tuple(_detection(item) for item in objects)))
+            tuple(_detection(item) for item in objects), size))
     return found
+
+
+def _size_of(extra: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the size of its picture as a scene tells it, None where it does not."""
+    size = extra.get('image_width'), extra.get('image_height')
+    match size:
+        case int(width), int(height) if width > 0 and height > 0:
+            return width, height
+    return None
 
 
 def _detection(row: schema.SceneObjectRow) -> Detection:

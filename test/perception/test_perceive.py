@@ -501,6 +501,29 @@ def test_boxes_of_the_robot_are_used_as_they_come(memory):
         item.id for item in named.values()}
 
 
+def test_boxes_of_a_picture_of_another_size_are_brought_to_the_stored_one(memory):
+    """The robot's detector saw the 320 × 240 of the camera at 640 × 480, and says so."""
+    film(memory, range(4), LEFT)
+    double = tuple(2 * edge for edge in box_of(LEFT))
+    for second in range(4):
+        memory.add(Scene(stamp_ns=at(second), camera='head', objects=(
+            SceneObject(name='mug', instance='m', bbox=double),),
+            extra={'image_width': 640, 'image_height': 480}))
+    perceive(memory, SETTINGS, appearance=MeanColour(), finish=True)
+    found, = queries.observations(memory)
+    assert (found.first_bbox, found.attributes) == (box_of(LEFT), {'colour': 'red'})
+
+
+def test_of_two_scenes_of_a_picture_that_with_identities_counts(memory):
+    film(memory, range(4), LEFT)
+    for second in range(4):
+        given(memory, second, SceneObject(name='thing', bbox=box_of(LEFT)),
+              SceneObject(name='thing', bbox=box_of(RIGHT)))
+        given(memory, second, SceneObject(name='mug', instance='m', bbox=box_of(LEFT)))
+    perceive(memory, SETTINGS, finish=True)
+    assert [(item.name, item.instance) for item in queries.observations(memory)] == [('mug', 'm')]
+
+
 def test_a_scene_keeps_the_relations_that_the_robot_gave(memory):
     film(memory, range(3), LEFT, RIGHT)
     told = SceneRelation(subject='mug', predicate='beside', object='mug')
