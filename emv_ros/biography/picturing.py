@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import EmvError, ImageError
 from emv_ros.memory import schema
-from emv_ros.memory.cutting import cut
+from emv_ros.memory.cutting import cut, fitted
 from emv_ros.memory.scaling import JPEG_QUALITY, scaled
 from emv_ros.memory.store import MemoryStore
 
@@ -63,11 +63,12 @@ def pictures_of(store: MemoryStore, session: Session, row: schema.ObservationRow
 
 def _boxes(session: Session, observation_id: int, image_ids: Sequence[int]) -> dict[int, Any]:
     """Return where an observation stands in pictures, by their ids, as the scenes have it."""
-    scene, item = schema.SceneRow, schema.SceneObjectRow
-    return {image_id: bbox for image_id, bbox in session.execute(
-        select(scene.image_id, item.bbox).join(item, item.scene_id == scene.id)
-        .where(item.observation_id == observation_id, scene.image_id.in_(image_ids)))
-        if image_id is not None and bbox}
+    scene, item, image = schema.SceneRow, schema.SceneObjectRow, schema.ImageRow
+    return {image_id: fitted(bbox, extra, (width, height))
+            for image_id, bbox, extra, width, height in session.execute(
+                select(image.id, item.bbox, scene.extra, image.width, image.height)
+                .join(item, item.scene_id == scene.id).join(image, image.id == scene.image_id)
+                .where(item.observation_id == observation_id, image.id.in_(image_ids))) if bbox}
 
 
 def _add(store: MemoryStore, stored: schema.ImageRow, box: Sequence[float], pictured: Pictured,

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
+from emv_ros.memory.cutting import fitted
 
 Box = tuple[float, float, float, float]
 File = tuple[str, str]  # the SHA-256 and the media type of a stored picture
@@ -62,12 +63,14 @@ def _from_scenes(session: Session, object_ids: Sequence[int], boxes: dict[int, s
         image.robot_id == scene.robot_id, image.stamp_ns == scene.stamp_ns,
         image.camera == scene.camera, image.is_depth.is_(False)))
     for item in session.execute(
-            select(part.observation_id, image.id, part.bbox).join(
+            select(part.observation_id, image.id, part.bbox, scene.extra, image.width,
+                   image.height).join(
                 scene, scene.id == part.scene_id).join(image, belongs).where(
                 among(part.id, object_ids), part.bbox.is_not(None))):
         box = _box(item.bbox)
         if box is None:
             continue
+        box = fitted(box, item.extra, (item.width, item.height))
         boxes.setdefault(item.id, set()).add(box)
         if item.observation_id is not None:
             tracks.setdefault(item.observation_id, {}).setdefault(item.id, box)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
@@ -53,6 +54,21 @@ def shown_in(store: MemoryStore, observation_ids: Collection[int]) -> dict[int, 
             found.setdefault(item.observation_id, []).append(Shown(
                 record_of('image', stored, robots[stored.robot_id]), box))
     return found
+
+
+def fitted(box: Sequence[float], told: Mapping[str, Any],
+           size: tuple[int, int]) -> tuple[float, float, float, float]:
+    """Return a box of a scene as it lies in the stored picture of `size` (width, height, px).
+
+    `told` is the `extra` of the scene, which may tell the size of the picture that the box refers
+    to: the robot's detector may have seen it scaled.
+    """
+    match told.get('image_width'), told.get('image_height'):
+        case int(width), int(height) if width > 0 and height > 0:
+            across, down = size[0] / width, size[1] / height
+        case _:
+            across = down = 1.0
+    return box[0] * across, box[1] * down, box[2] * across, box[3] * down
 
 
 def cut(data: bytes, box: Sequence[float], max_edge: int = 0) -> bytes:

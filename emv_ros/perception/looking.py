@@ -208,6 +208,6 @@ def _without_bad(stored: StoredBoxes, size: tuple[int, int]) -> StoredBoxes:
     kept = [(ref_id, item) for ref_id, item in zip(
         stored.objects, stored.in_picture(size), strict=True) if within(item, size) is not None]
     return StoredBoxes(stored.scene_id, tuple(ref_id for ref_id, _ in kept),
-                       tuple(item for _, item in kept), size)
+                       tuple(item for _, item in kept), {})
 
 

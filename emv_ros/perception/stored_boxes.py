@@ -15,6 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.cutting import fitted
 from emv_ros.memory.rows import object_of
 from emv_ros.perception.clips import Clip
 from emv_ros.perception.detections import Detection
@@ -27,22 +28,18 @@ DETECTOR = 'detector'
 class StoredBoxes:
     """The objects with boxes of a stored scene, and the ids of their rows.
 
-    `size` is the width and height of the picture that they refer to, px, where the scene tells it.
+    `told` is what the scene tells besides, as the size of the picture that they refer to.
     """
 
     scene_id: int
     objects: tuple[int, ...]
     detections: tuple[Detection, ...]
-    size: tuple[int, int] | None = None
+    told: Mapping[str, Any]
 
     def in_picture(self, size: tuple[int, int]) -> tuple[Detection, ...]:
-        """Return the detections with their boxes as they lie in a picture of `size`."""
-        if self.size is None or self.size == size:
-            return self.detections
-        across, down = size[0] / self.size[0], size[1] / self.size[1]
-        return tuple(replace(item, bbox=(
-            item.bbox[0] * across, item.bbox[1] * down, item.bbox[2] * across,
-            item.bbox[3] * down)) for item in self.detections)
+        """Return the detections with their boxes as they lie in the stored picture of `size`."""
+        return tuple(replace(item, bbox=fitted(item.bbox, self.told, size))
+                     for item in self.detections)
 
 
 def stored_boxes(session: Session, robot_id: int, camera: str,
@@ -50,7 +47,7 @@ def stored_boxes(session: Session, robot_id: int, camera: str,
     """Return the boxes that the robot gave within a clip, by stamp."""
     scene, part = schema.SceneRow, schema.SceneObjectRow
     rows: dict[int, list[schema.SceneObjectRow]] = {}
-    about: dict[int, tuple[int, tuple[int, int] | None]] = {}
+    about: dict[int, tuple[int, Mapping[str, Any]]] = {}
     for item, stamp_ns, extra in session.execute(
             select(part, scene.stamp_ns, scene.extra).join(scene, scene.id == part.scene_id).where(
                 scene.robot_id == robot_id, scene.stamp_ns >= clip.start_ns,
@@ -58,24 +55,15 @@ def stored_boxes(session: Session, robot_id: int, camera: str,
                 scene.camera == camera).order_by(part.id)):
         if item.bbox and DETECTOR not in extra:
             rows.setdefault(item.scene_id, []).append(item)
-            about[item.scene_id] = stamp_ns, _size_of(extra)
+            about[item.scene_id] = stamp_ns, extra
     found: dict[int, StoredBoxes] = {}
     for scene_id, objects in sorted(rows.items(), key=lambda item: (
             -sum(bool(part.instance) for part in item[1]), item[0])):
-        stamp_ns, size = about[scene_id]
+        stamp_ns, extra = about[scene_id]
         found.setdefault(stamp_ns, StoredBoxes(
             scene_id, tuple(item.id for item in objects),
-            tuple(_detection(item) for item in objects), size))
+            tuple(_detection(item) for item in objects), extra))
     return found
-
-
-def _size_of(extra: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the size of its picture as a scene tells it, None where it does not."""
-    size = extra.get('image_width'), extra.get('image_height')
-    match size:
-        case int(width), int(height) if width > 0 and height > 0:
-            return width, height
-    return None
 
 
 def _detection(row: schema.SceneObjectRow) -> Detection:

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from emv_ros.agent.forgetting import forget
 from emv_ros.biography.forgetting import clear_files, forget_observations
 from emv_ros.biography.rebuild import rebuild
+from emv_ros.biography.shown_in import files_showing
 from emv_ros.biography.upkeep import keep
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
@@ -329,6 +330,22 @@ def test_what_scenes_showed_by_instance_goes_and_does_not_come_back(tmp_path: Pa
         assert (cup.name, cup.location, cup.end_ns) == ('cup', '', at(19))
         store.fold_log()
         assert files_with(folder, SECRET) == []
+
+
+def test_a_box_of_a_picture_of_another_size_is_filled_where_it_lies(tmp_path: Path) -> None:
+    """The robot saw the picture of 160 × 120 at twice its size, and says so in its scene."""
+    folder = tmp_path / 'memory'
+    with MemoryStore(folder, sqlite_url(folder), 'r2', busy_timeout_s=5.0) as store:
+        store.add_image(photo(1), ImageRecord(
+            stamp_ns=at(0), camera='head', sha256='', media_type='image/jpeg', width=160,
+            height=120))
+        store.add(Scene(stamp_ns=at(0), camera='head', objects=(
+            SceneObject(name=SECRET, bbox=(2 * WHERE[0], 2 * WHERE[1], 2 * WHERE[2],
+                                           2 * WHERE[3])),),
+            extra={'image_width': 320, 'image_height': 240}))
+        with store.reading() as session:
+            shown, = files_showing(session, [], [1]).values()
+        assert shown.boxes == {WHERE}
 
 
 @pytest.mark.parametrize('suffix, dtype', [('.jpg', np.uint8), ('.png', np.uint8),
