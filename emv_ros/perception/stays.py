@@ -84,11 +84,17 @@ class Stay:
             return mine.relation == place.relation
         if (mine.position is not None and place.position is not None
                 and mine.frame == place.frame):
-            return mine.position == place.position or (
-                math.dist(json.loads(mine.position), json.loads(place.position)) <= NEAR_M)
+            return mine.position == place.position or _are_near(mine.position, place.position)
         # A place that is told only later is another one, unless it is told soon.
         return mine.relation is not None or place.relation is None or (
             self.last_ns - self.first_ns < SETTLED_NS)
+
+
+def _are_near(first: str, second: str) -> bool:
+    try:
+        return math.dist(json.loads(first), json.loads(second)) <= NEAR_M
+    except (TypeError, ValueError):  # positions of other lengths: a program may store what it will
+        return False
 
 
 class Follower:

@@ -90,6 +90,14 @@ def test_positions_seen_from_the_moving_robot_tell_nothing(store):
     assert seen(store) == [(0, 19, '')]
 
 
+def test_positions_that_are_none_hold_up_nothing(store):
+    odd = [(0.0, 0.0), (0.0, 0.0, 0.0), (float('nan'),) * 3, ()]
+    store.add_many([scene(number, None, position=odd[number % 4], frame='map')
+                    for number in range(20)])
+    store.add_many(rate(100, 110))
+    assert seen(store)[-1] == (100, 110, 'on table')
+
+
 def test_what_walks_about_is_one_observation_not_one_a_step(store):
     store.add_many([scene(number / 10, None, name='person', instance='ann',
                           position=(number * 0.1, 0.0, 0.0)) for number in range(3000)])
