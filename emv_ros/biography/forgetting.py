@@ -30,6 +30,7 @@ from emv_ros.biography.mentions import (
     forget_mentions,
     forget_questions,
     names_of,
+    once_called,
     rename_left,
     telling,
 )
@@ -265,7 +266,9 @@ def _apply(store: MemoryStore, session: Session, plan: _Plan,
     session.execute(delete(schema.EntityRow).where(
         among(schema.EntityRow.id, [row.id for row in plan.entities])))
     session.expire_all()
-    counts['renamed'] = rename_left(session, plan.left, plan.names)
+    once = sorted(set(once_called(session, plan.names)) - set(plan.left))
+    counts['renamed'] = rename_left(session, plan.left, plan.names) + rename_left(
+        session, once, Names(plan.names.gone, plan.names.gone))
     for robot_id in {robot_id for robot_id, _ in things}:
         drop_stays(session, robot_id, {key for _, key in things}, telling(plan.names.gone))
     scrub(session)

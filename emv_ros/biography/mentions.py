@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import re
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import String, and_, cast, delete, func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.holding import held
@@ -20,7 +20,7 @@ from emv_ros.biography.scene_parts import Reopen
 from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
 from emv_ros.memory.among import among
-from emv_ros.memory.entities import ALIASES, NAMED_BY, aliases_of, merged_ids
+from emv_ros.memory.entities import ALIASES, NAMED_BY, aliases_of, merged_ids, standing
 from emv_ros.timeline import SECOND_NS
 
 # Descriptions take in what was around within less than this.
@@ -51,7 +51,8 @@ def names_of(session: Session, rows: Sequence[Any], entities: Sequence[Any]) -> 
     staying = {
         *_staying(session, seen.name, told, ~among(seen.id, ids)),
         *_staying(session, seen.instance, told, ~among(seen.id, ids)),
-        *_staying(session, entity.name, told, ~among(entity.id, entity_ids))}
+        *_staying(session, entity.name, told, and_(
+            ~among(entity.id, entity_ids), entity.merged_into.is_(None)))}
     return Names(frozenset(told), frozenset(told - staying))
 
 
@@ -98,6 +99,19 @@ def forget_questions(session: Session, ids: Iterable[str], names: Names) -> int:
         [item.question, item.answer, item.message, item.evidence, item.trace]))]
     session.execute(delete(row).where(among(row.id, found)))
     return len(found)
+
+
+def once_called(session: Session, names: Names) -> list[int]:
+    """Return entities that no longer hold what is called so, and still answer to such a name."""
+    entity = schema.EntityRow
+    merged = session.scalars(select(entity.id).where(entity.merged_into.is_not(None)).where(
+        entity.name.in_(sorted(names.gone))))
+    found = set(standing(session, merged).values())
+    for key, attributes in session.execute(select(entity.id, entity.attributes).where(
+            cast(entity.attributes, String).contains(f'"{ALIASES}"'))):
+        if names.gone.intersection(aliases_of(attributes)):
+            found.add(key)
+    return sorted(found)
 
 
 def rename_left(session: Session, entity_ids: Sequence[int], names: Names) -> int:

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from emv_ros.agent.forgetting import forget
+from emv_ros.biography.corrections import merge, split
 from emv_ros.biography.forgetting import clear_files, forget_observations
 from emv_ros.biography.rebuild import rebuild
 from emv_ros.biography.shown_in import files_showing
@@ -226,6 +227,19 @@ def test_names_that_are_parts_of_others_or_no_words_take_nothing_along(life: Lif
         left = session.get_one(schema.StateRow, key_of(robot_id)).value['open']
         assert [item[1] for item in left] == ['cupboard', 'bar']
         assert 'the cupboard?' in set(session.scalars(select(schema.QueryRow.question)))
+
+
+def test_what_was_once_merged_by_mistake_keeps_no_name_of_it(life: Life) -> None:
+    store, told = life.store, {'author': 'ann', 'stamp_ns': at(50)}
+    with store.writing() as session:
+        session.execute(schema.NamingRow.__table__.delete())
+    merge(store, [life.mug_entity, life.entity], force=True, **told)
+    _, fresh = split(store, life.mug_entity, [life.secret], **told).entities
+    wipe(life, ('entity', fresh))
+    assert files_with(store.folder, SECRET) == []
+    with store.reading() as session:
+        assert session.get_one(schema.EntityRow, life.mug_entity).name == 'mug'
+        assert session.scalars(select(schema.QueryRow.answer)).all() == ['the mug']
 
 
 def test_it_cannot_be_forgotten_twice_and_its_account_tells_numbers(life: Life) -> None:
