@@ -58,6 +58,8 @@ class Corrections:
             self._store, ids=[f'e{key}' for key in done.entities])[0]}
         zone = parse_zone(self._store.zone_of())
         for key in done.entities:
+            if key not in found:  # somebody forgot it since
+                continue
             told = conversions.life_to_ros(found[key], 0, zone)
             told.also_seen = []
             response.entities.append(told)
