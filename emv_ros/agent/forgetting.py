@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from emv_ros.biography.forgetting import Forgotten, forget_entity, forget_observations
 from emv_ros.biography.holding import held
-from emv_ros.errors import NotFoundError
+from emv_ros.errors import NotFoundError, StoreError
 from emv_ros.memory.details import Reference
 from emv_ros.memory.entities import standing
 from emv_ros.memory.store import MemoryStore
@@ -52,6 +52,9 @@ def forget(store: MemoryStore, references: Sequence[Reference], *, author: str, 
         for entity_id in _standing(store, entities):
             add(forget_entity(store, entity_id, author=author, reason=reason, stamp_ns=stamp_ns,
                               reopen=reopen, scrub=scrub, dry_run=dry_run))
+    except StoreError:  # rows may be gone all the same, with files that are still there
+        robots.update(() if store.is_read_only else store.robots())
+        raise
     finally:
         if not dry_run and robots:
             note = _clear(store, robots)

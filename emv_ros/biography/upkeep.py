@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+import logging
 import threading
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from emv_ros.biography.describing import DescriptionReport, describe
 from emv_ros.biography.forgetting import clear_files
 from emv_ros.biography.joining import EntityWriter
 from emv_ros.biography.rebuild import finish, is_begun
+from emv_ros.errors import StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
@@ -27,6 +29,8 @@ from emv_ros.settings import Settings
 
 if TYPE_CHECKING:
     from emv_ros.biography.looking import Vision
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -72,7 +76,10 @@ class Upkeep:
         """
         check_whole(self._store)
         report = UpkeepReport()
-        clear_files(self._store)  # of a forgetting that was ended
+        try:
+            clear_files(self._store)  # of a forgetting that was ended
+        except StoreError as error:
+            log.warning('pictures that were forgotten are still there: %s', error)
         report.described = describe(
             self._store, self._settings, robot, vision, cancel, before_call)
         if robot not in self._associators:

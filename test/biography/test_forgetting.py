@@ -18,7 +18,7 @@ from emv_ros.biography.forgetting import clear_files, forget_observations
 from emv_ros.biography.rebuild import rebuild
 from emv_ros.biography.shown_in import files_showing
 from emv_ros.biography.upkeep import keep
-from emv_ros.errors import NotFoundError
+from emv_ros.errors import NotFoundError, StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.clip_writer import ClipParts, Mark, Seen, SeenScene, Shown, write_clip
 from emv_ros.memory.database import sqlite_url
@@ -301,6 +301,25 @@ def test_a_crash_before_the_old_files_are_gone_is_made_good(
     keep(store, Settings(), 'r2')  # as each consolidation does
     assert not old & names(store.folder)
     assert clear_files(store) == 0
+
+
+def test_a_file_that_cannot_be_removed_is_told_and_stops_nothing_else(
+        life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = life.store
+    cache = store.folder / 'cache' / 'x'
+    cache.parent.mkdir()
+    cache.write_bytes(b'x')
+
+    def fail(*_: object) -> None:
+        raise StoreError('cannot remove it')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.pictures, 'delete', fail)
+        with pytest.raises(StoreError, match='cannot remove it'):
+            wipe(life, ('observation', life.secret))
+        assert files_with(store.folder, SECRET) == [] and not cache.exists()
+        keep(store, Settings(), 'r2')
+    assert clear_files(store) == 5
 
 
 def test_a_damaged_picture_becomes_grey_and_stops_nothing(life: Life) -> None:
