@@ -22,9 +22,10 @@ def objects_showing(session: Session, rows: Sequence[Any], is_whole: bool) -> se
     """Return the ids of the objects of scenes that are of observations.
 
     By the link to their observation; by the instance within its span, and with `is_whole` in all of
-    its session.
+    its session, except for what is of an observation that stays.
     """
-    part, scene = schema.SceneObjectRow, schema.SceneRow
+    part, scene, seen = schema.SceneObjectRow, schema.SceneRow, schema.ObservationRow
+    going = {row.id for row in rows}
     found = set(session.scalars(select(part.id).where(
         among(part.observation_id, [row.id for row in rows]))))
     spans: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -33,15 +34,25 @@ def objects_showing(session: Session, rows: Sequence[Any], is_whole: bool) -> se
             spans.setdefault((row.session_id, row.instance), []).append(
                 (row.stamp_ns, max(row.stamp_ns, row.end_ns)))
     for (session_id, instance), told in spans.items():
-        query = select(part.id, part.stamp_ns).join(scene, scene.id == part.scene_id).where(
+        others = [(first, max(first, last)) for key, first, last in session.execute(
+            select(seen.id, seen.stamp_ns, seen.end_ns).where(
+                seen.session_id == session_id, seen.instance == instance)) if key not in going]
+        query = select(part.id, part.stamp_ns, part.observation_id).join(
+            scene, scene.id == part.scene_id).where(
             scene.session_id == session_id, part.instance == instance)
         if not is_whole:
             query = query.where(
                 scene.stamp_ns >= min(first for first, _ in told),
                 scene.stamp_ns <= max(last for _, last in told))
-        found.update(key for key, stamp_ns in session.execute(query)
-                     if is_whole or any(first <= stamp_ns <= last for first, last in told))
+        found.update(
+            key for key, stamp_ns, observation_id in session.execute(query)
+            if observation_id is None and (_is_in(stamp_ns, told) or (
+                is_whole and not _is_in(stamp_ns, others))))
     return found
+
+
+def _is_in(stamp_ns: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= stamp_ns <= last for first, last in spans)
 
 
 def objects_called(session: Session, robot_ids: Collection[int],

@@ -381,6 +381,24 @@ def test_a_box_of_a_picture_of_another_size_is_filled_where_it_lies(tmp_path: Pa
         assert shown.boxes == {WHERE}
 
 
+def test_an_instance_that_was_two_things_leaves_what_is_of_the_other(memory: MemoryStore) -> None:
+    ids = memory.add_many([Observation(
+        stamp_ns=at(start), end_ns=at(start + 4), name='mug', instance='1') for start in (0, 100)])
+    memory.add_many([Scene(stamp_ns=at(second), objects=(
+        SceneObject(name='mug', instance='1'), SceneObject(name='shelf')))
+        for second in (1, 50, 101)])
+    with memory.writing() as session:
+        for key in ids:
+            entity = schema.EntityRow(robot_id=1, name='mug', is_person=False, attributes={})
+            session.add(entity)
+            session.flush()
+            session.get_one(schema.ObservationRow, key).entity_id = entity.id
+    forget(memory, [('entity', 1)], author='', reason='r', stamp_ns=1)
+    with memory.reading() as session:
+        part = schema.SceneObjectRow
+        assert session.scalars(select(part.stamp_ns).where(part.name == 'mug')).all() == [at(101)]
+
+
 @pytest.mark.parametrize('suffix, dtype', [('.jpg', np.uint8), ('.png', np.uint8),
                                            ('.png', np.uint16)])
 def test_only_the_box_is_filled(suffix: str, dtype: Any) -> None:
