@@ -17,7 +17,7 @@ from sqlalchemy import event, select
 
 from emv_ros.biography import verdicts
 from emv_ros.biography.association import LOT, AssociationReport, Associator, associate
-from emv_ros.biography.waiting import as_vector, waiting
+from emv_ros.biography.waiting import as_vector, read_seen, waiting
 from emv_ros.errors import StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
@@ -225,6 +225,19 @@ def test_an_instance_seen_twice_in_one_frame_vouches_for_nothing(memory: MemoryS
     apart(memory, *ids)
     associated(memory)
     assert groups(memory) == [ids[:1], ids[1:]]
+
+
+def test_a_long_chain_of_words_is_followed_in_few_steps(memory: MemoryStore) -> None:
+    ids = [see(memory, 60 * at) for at in range(60)]
+    with memory.writing() as session:
+        verdicts.tie(session, ids, TOLD)
+    statements: list[str] = []
+    with memory.reading() as session:
+        connection = session.connection()
+        event.listen(connection, 'before_cursor_execute',
+                     lambda *given: statements.append(given[2]))
+        (seen,), _ = read_seen(session, ids[:1])
+    assert seen.same == set(ids[1:]) and len(statements) < 40
 
 
 @pytest.mark.parametrize('lot', [2, LOT])
