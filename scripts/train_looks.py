@@ -3,9 +3,9 @@
 From rendered days of seeds that no evaluation uses: what differs between crops of one thing (light,
 view, what stands in front) is held down, what differs between things kept (a linear discriminant
 with a ridge). The result goes beside the model, whose name holds a digest of it, since vectors of
-two metrics do not compare. Nothing here is random but the seeds of the days;
-made anew, signs and last digits are those of the linear algebra at hand, and cosines differ from
-those of the shipped file by less than 0.001.
+two metrics do not compare. Nothing here is random but the seeds of the days; made anew, signs and
+last digits are those of the linear algebra at hand, and cosines differ from those of the shipped
+file by less than 0.001.
 
     python scripts/train_looks.py [--seeds 16] [--to emv_ros/perception/looks_metric.npz]
 """
