@@ -67,7 +67,8 @@ def _limits(store: MemoryStore, model: str, context: Context) -> tuple[float, fl
     from emv_ros.biography.rules import thresholds_of
     from emv_ros.perception.appearance import EfficientNetLooks
 
-    own = EfficientNetLooks.thresholds if model == EfficientNetLooks.name else None
+    looks = EfficientNetLooks()
+    own = looks.thresholds if model == looks.name else None
     with store.reading() as session:
         return thresholds_of(session, model, context.settings.biography,
                              (own.match, own.consistent) if own else None)

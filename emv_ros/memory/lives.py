@@ -190,6 +190,8 @@ def _apart(session: Session, entity_ids: Sequence[int],
     """Return, of entities, those that were seen apart from them, or told apart by a person."""
     seen, found = schema.ObservationRow, dict[int, dict[int, str]]()
     for table, reason in ((schema.SeparationRow, SEEN_APART), (schema.VerdictRow, TOLD_APART)):
+        if session.execute(select(table.first_id).limit(1)).first() is None:
+            continue  # most memories hold no verdict at all
         for mine, theirs in ((table.first_id, table.second_id), (table.second_id, table.first_id)):
             other = select(seen.id, seen.entity_id, seen.stamp_ns).subquery()
             for part in _parts(entity_ids):

@@ -10,7 +10,6 @@ goes on with the rest and its note says so. What was found seeds a walk on the g
 from __future__ import annotations
 
 from collections.abc import Sequence, Set as AbstractSet
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 import logging
 import threading
@@ -154,10 +153,7 @@ class Searcher:
         limit = self._settings.units if k is None else max(k, 0)
         pool = max(4 * limit, MIN_POOL)
         terms = search_terms(text) if self._settings.words else []
-        with ThreadPoolExecutor(1) as beside:
-            asked = beside.submit(self._vector_of, text)
-            worded = self._worded(terms, window, kinds, pool)
-            vector, notes = asked.result()
+        vector, notes = self._vector_of(text)
         pictured, untold = self._pictures.ask(text) if with_pictures else (None, [])
         notes += untold
         with self._lock:
@@ -168,7 +164,7 @@ class Searcher:
                 pictures, untold = self._pictures.find(session, scope, pictured)
                 notes += untold
                 shown = self._pictures.groups(session, scope, pictures)
-                ranked, unranked = self._ranked(session, scope, worded, vector, pool, shown)
+                ranked, unranked = self._ranked(session, scope, terms, vector, pool, shown)
                 hits = _hits(self._store, session, scope, ranked, limit)
                 notes += unranked
                 if not pictures:
@@ -197,31 +193,18 @@ class Searcher:
             found: list[int] = ids[self._graph.entities(ids) == entity_id].tolist()
             return found
 
-    def _worded(self, terms: Sequence[str], window: Window, kinds: Sequence[str] | None,
-                pool: int) -> list[Group]:
-        """Return what is found by words, best first; it runs while the question gets its vector."""
-        if not terms:
-            return []
-        with self._lock, self._store.reading() as session:
-            scope, graph = Scope.of(self._store, session, window, kinds), self._graph
-            if scope.is_open and not scope.kinds:
-                return find_words(session, terms, scope, pool)
-            graph.refresh(session)
-            seen = None if scope.is_open else graph.seen(scope)
-            return find_words(session, terms, scope, pool, graph.documents(scope, seen))
-
-    def _ranked(self, session: Session, scope: Scope, worded: list[Group],
+    def _ranked(self, session: Session, scope: Scope, terms: Sequence[str],
                 vector: Vectors | None, pool: int,
                 shown: Sequence[Group] = ()) -> tuple[list[tuple[float, Group]], list[str]]:
         """Return groups with their scores, best first, and what there is to say of the ranking.
 
-        `worded` was found by words; `shown` is the ranking of what pictures show, where there is
-        one.
+        `shown` is the ranking of what pictures show, where there is one.
         """
         graph, index = self._graph, self._index
         graph.refresh(session)
         seen = None if scope.is_open else graph.seen(scope)
-        found = [worded]
+        visible = None if seen is None and not scope.kinds else graph.documents(scope, seen)
+        found = [find_words(session, terms, scope, pool, visible)]
         if vector is not None and index is not None:
             index.refresh(session)
             found.append(index.search(
