@@ -16,10 +16,12 @@ from emv_ros.perception.detections import Detection
 from emv_ros.perception.exposure import exposed
 from emv_ros.perception.looking import ClipLook, Glance, Tally
 from emv_ros.perception.looks import AppearanceModel, Vectors
+from emv_ros.perception.presence import shown
 from emv_ros.perception.regrouping import Track, mean_of, regrouped
 from emv_ros.perception.separations import separations
+from emv_ros.perception.settling import settled
 from emv_ros.perception.stored_boxes import DETECTOR
-from emv_ros.records import Observation, Scene, SceneObject
+from emv_ros.records import Observation, Scene, SceneObject, SceneRelation
 from emv_ros.timeline import SECOND_NS
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 BATCH = 32
 WHOLE_FRAMES = 3
+
+# Of a thing in a scene: its key, its box, its distance in m, the place of its observation.
+_Part = tuple[Hashable, Detection, float | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +56,15 @@ def assemble(look: ClipLook, settings: Settings, appearance: AppearanceModel | N
     if appearance is not None:
         tracks = regrouped(tracks, appearance.thresholds.regroup)
     shortest_ns = round(settings.perception.min_visible_s * SECOND_NS)
-    things = [track for track in tracks
-              if len(track.seen) > 1 and track.visible_ns(look.stamps) >= shortest_ns]
+    told_of = [number for number, track in enumerate(tracks)
+               if len(track.seen) > 1 and track.visible_ns(look.stamps) >= shortest_ns]
+    things = [tracks[number] for number in told_of]
     seen = [_seen(track, look, crops, vectors, settings.perception.crops, robot)
             for track in things]
-    place_of = {(place, key): number for number, track in enumerate(things)
-                for place in track.seen for key in track.keys}
-    scenes = [_scene(place, glance, things, place_of, robot, camera, detector)
-              for place, glance in enumerate(look.glances) if glance.detections]
+    with tally.timed('relate'):
+        made = _Scenes(look, tracks, told_of, shortest_ns)
+        scenes = [made.at(place, robot, camera, detector)
+                  for place in range(len(look.glances)) if made.parts[place]]
     return Assembled(scenes, seen, separations(things, settings.biography))
 
 
@@ -151,22 +157,67 @@ def _whole_frames(track: Track, look: ClipLook, chosen: Sequence[Crop]) -> list[
                   is_crop=False) for place in sorted(wanted)]
 
 
-def _scene(place: int, glance: Glance, things: Sequence[Track],
-           place_of: dict[tuple[int, Hashable], int], robot: str, camera: str,
-           detector: str) -> SeenScene:
-    shows = []
-    for key, item in zip(glance.tracks, glance.detections, strict=True):
-        number = place_of.get((place, key))
-        # Of two boxes of one instance in one picture one counts.
-        shows.append(number if number is not None and things[number].seen[place] is item else None)
-    scene = Scene(
-        stamp_ns=glance.picture.stamp_ns, robot=robot, session_id=glance.picture.session_id,
-        camera=camera, image_id=glance.picture.id, relations=tuple(glance.relations),
-        id=glance.stored.scene_id if glance.stored else None,
-        extra={} if glance.stored else {DETECTOR: detector},
-        objects=() if glance.stored else tuple(map(_object, glance.detections)))
-    return SeenScene(scene=scene, shows=shows,
-                     known_objects=glance.stored.objects if glance.stored else None)
+class _Scenes:
+    """Makes the scenes of a clip, in order of time."""
+
+    def __init__(self, look: ClipLook, tracks: Sequence[Track], told_of: Sequence[int],
+                 shortest_ns: int) -> None:
+        self._look = look
+        self._tracks = tracks
+        self._observation = {track: number for number, track in enumerate(told_of)}
+        self._track_of = {key: number for number, track in enumerate(tracks)
+                          for key in track.keys}
+        self._shown = shown(tracks, look.stamps, self._observation, shortest_ns, look.before)
+        self._depths: dict[Hashable, float | None] = {}  # what was measured last
+        self.parts = [
+            self._as_stored(place, glance) if glance.stored else self._as_shown(place, glance)
+            for place, glance in enumerate(look.glances)]
+        self._relations = settled(
+            [look.related(glance, [part[:3] for part in parts])
+             for glance, parts in zip(look.glances, self.parts, strict=True)],
+            [{key for key, *_ in parts} for parts in self.parts])
+
+    def at(self, place: int, robot: str, camera: str, detector: str) -> SeenScene:
+        """Return the scene of a picture; one that is the robot's own stays as it came."""
+        glance, parts = self._look.glances[place], self.parts[place]
+        names = {key: item.instance or item.name for key, item, _, _ in parts}
+        order = {key: number for number, (key, *_) in enumerate(parts)}
+        relations = [
+            SceneRelation(subject=names[first], predicate=predicate, object=names[second])
+            for first, predicate, second in sorted(self._relations[place], key=lambda told: (
+                order[told[0]], told[1], order[told[2]]))]
+        scene = Scene(
+            stamp_ns=glance.picture.stamp_ns, robot=robot, session_id=glance.picture.session_id,
+            camera=camera, image_id=glance.picture.id, relations=tuple(relations),
+            id=glance.stored.scene_id if glance.stored else None,
+            extra={} if glance.stored else {DETECTOR: detector},
+            objects=() if glance.stored else tuple(_object(item) for _, item, _, _ in parts))
+        return SeenScene(scene=scene, shows=[number for _, _, _, number in parts],
+                         known_objects=glance.stored.objects if glance.stored else None)
+
+    def _as_stored(self, place: int, glance: Glance) -> list[_Part]:
+        keys = {part.track: ('shown', part.key) for part in self._shown[place]}
+        parts: list[_Part] = []
+        for key, item, depth_m in zip(glance.tracks, glance.detections, glance.depths_m,
+                                      strict=True):
+            track = self._track_of[key]
+            # Of two boxes of one instance in one picture one counts.
+            number = self._observation.get(track) if (
+                self._tracks[track].seen.get(place) is item) else None
+            parts.append((keys.get(track, key), item, depth_m, number))
+        return parts
+
+    def _as_shown(self, place: int, glance: Glance) -> list[_Part]:
+        measured = {id(item): depth_m for item, depth_m in zip(
+            glance.detections, glance.depths_m, strict=True)}
+        parts: list[_Part] = []
+        for part in self._shown[place]:
+            key = 'shown', part.key
+            if not part.is_filled:
+                self._depths[key] = measured.get(id(part.detection))
+            parts.append((key, part.detection, self._depths.get(key),
+                          self._observation.get(part.track)))
+        return parts
 
 
 def _object(item: Detection) -> SceneObject:

@@ -21,10 +21,10 @@ from emv_ros.perception.crops import Album
 from emv_ros.perception.depth import DepthReader
 from emv_ros.perception.detections import Detection, Detector, Pixels, area, one_line
 from emv_ros.perception.exposure import gain_of
-from emv_ros.perception.relations import Relations, Thing
+from emv_ros.perception.relations import Thing
+from emv_ros.perception.resuming import Resumed
 from emv_ros.perception.stored_boxes import StoredBoxes
 from emv_ros.perception.tracking import Tracker
-from emv_ros.records import SceneRelation
 
 MOST_PROBLEMS = 20
 # The time that relations take grows with the cube of the things: these take a fifth of a second.
@@ -58,12 +58,16 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What was found in one picture: of each detection the track or instance that it belongs to."""
+    """What was found in one picture of `size` (width, height).
+
+    Of each detection the track or instance that it belongs to, and its distance, m, where known.
+    """
 
     picture: Picture
+    size: tuple[int, int]
     detections: Sequence[Detection]
     tracks: Sequence[Hashable]
-    relations: Sequence[SceneRelation]
+    depths_m: Sequence[float | None]
     stored: StoredBoxes | None = None
 
 
@@ -72,8 +76,8 @@ class ClipLook:
 
     def __init__(self, store: MemoryStore, detector: Detector | None,
                  stored: Mapping[int, StoredBoxes], depth: DepthReader, tally: Tally,
-                 relations: Relations | None = None) -> None:
-        """Get ready. `relations` are those with which the clip begins."""
+                 begin: Resumed | None = None) -> None:
+        """Get ready. `begin` is with what the clip begins."""
         self.album = Album()
         self.glances: list[Glance] = []
         self.stamps: list[int] = []
@@ -83,7 +87,9 @@ class ClipLook:
         self._depth = depth
         self._tally = tally
         self._tracker = Tracker()
-        self._relations = relations or Relations()
+        begin = begin or Resumed()
+        self.before = begin.before
+        self._relations = begin.relations
 
     def at(self, picture: Picture) -> None:
         """Look at a picture; what is wrong with it is told in the tally."""
@@ -110,8 +116,8 @@ class ClipLook:
                 self.album.consider(track, picture.id, picture.stamp_ns, item.bbox, pixels,
                                     gain)
         with self._tally.timed('relate'):
-            relations = self._relate(picture, size, detections, tracks)
-        self.glances.append(Glance(picture, detections, tracks, relations, stored))
+            depths_m = self._depths(picture, size, detections)
+        self.glances.append(Glance(picture, size, detections, tracks, depths_m, stored))
         self.stamps.append(picture.stamp_ns)
 
     def _pixels(self, picture: Picture) -> Pixels | None:
@@ -148,18 +154,28 @@ class ClipLook:
         return [('instance', item.instance) if item.instance else next(numbers)
                 for item in detections]
 
-    def _relate(self, picture: Picture, size: tuple[int, int], detections: Sequence[Detection],
-                tracks: Sequence[Hashable]) -> list[SceneRelation]:
+    def _depths(self, picture: Picture, size: tuple[int, int],
+                detections: Sequence[Detection]) -> list[float | None]:
         depth = self._depth.at(picture.stamp_ns, size) if len(detections) > 1 else None
-        places = _related(detections)
-        things = [Thing(key=tracks[place], name=item.name, bbox=item.bbox,
-                        is_person=item.is_person,
-                        depth_m=depth.distance(item.bbox, size) if depth else None)
-                  for place, item in places]
-        names = [item.instance or item.name for _, item in places]
-        return [SceneRelation(subject=names[first], predicate=predicate, object=names[second])
-                for first, predicate, second in self._relations.update(
-                    picture.stamp_ns, size, things)]
+        return [depth.distance(item.bbox, size) if depth else None for item in detections]
+
+    def related(self, glance: Glance, things: Sequence[tuple[Hashable, Detection, float | None]],
+                ) -> list[tuple[Hashable, str, Hashable]]:
+        """Return how the things of a scene stand: each a key, its box, its distance in m.
+
+        Of many the MOST_RELATED largest are related. The scenes of a clip are asked for once, in
+        order of time.
+        """
+        if len(things) > MOST_RELATED:
+            largest = sorted(things, key=lambda thing: -area(thing[1].bbox))[:MOST_RELATED]
+            taken = set(map(id, largest))
+            things = [thing for thing in things if id(thing) in taken]
+        found = self._relations.update(
+            glance.picture.stamp_ns, glance.size,
+            [Thing(key=key, name=item.name, bbox=item.bbox, is_person=item.is_person,
+                   depth_m=depth_m) for key, item, depth_m in things])
+        return [(things[first][0], predicate, things[second][0])
+                for first, predicate, second in found]
 
 
 def decoded(data: bytes) -> Pixels:
@@ -196,12 +212,6 @@ def within(detection: Detection, size: tuple[int, int]) -> Detection | None:
     sure = None if sure is None or math.isnan(sure) else min(1.0, max(0.0, sure))
     return replace(detection, bbox=box, name=name, confidence=sure,
                    state=one_line(detection.state))
-
-
-def _related(detections: Sequence[Detection]) -> list[tuple[int, Detection]]:
-    """Return the detections that are related, with their places: the largest where all are many."""
-    largest = sorted(enumerate(detections), key=lambda item: -area(item[1].bbox))
-    return sorted(largest[:MOST_RELATED], key=lambda item: item[0])
 
 
 def _without_bad(stored: StoredBoxes, size: tuple[int, int]) -> StoredBoxes:

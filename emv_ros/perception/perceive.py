@@ -227,11 +227,11 @@ class _Pass:
         """Look at a clip and store what came of it; False where that was not to be."""
         with self._store.reading() as session:
             stored = stored_boxes(session, place.robot_id, place.camera, clip)
-            relations = resumed(session, place.robot_id, place.camera, clip,
-                                self._settings.perception.clip_gap_s)
+            begin = resumed(session, place.robot_id, place.camera, clip,
+                            self._settings.perception.clip_gap_s)
         look = ClipLook(self._store, self._detector, stored,
                         DepthReader(self._store, place.robot, place.camera), self._tally,
-                        relations)
+                        begin)
         pictures = chosen(clip, self._settings.perception.frame_period_s, stride)
         for picture in pictures:
             if self._cancel.is_set():

@@ -41,6 +41,7 @@ def test_only_what_the_same_camera_saw_just_before_goes_on(store, begins, camera
     with store.reading() as session:
         session_id = session.scalar(select(schema.SceneRow.session_id))
         clip = Clip((Picture(1, session_id, at(begins), '', 'image/jpeg'),))
-        relations = resumed(session, 1, camera, clip, 5.0)
+        begin = resumed(session, 1, camera, clip, 5.0)
     things = [Thing(key=1, name='table', bbox=TABLE), Thing(key=2, name='book', bbox=BOOK)]
-    assert relations.update(at(begins), SIZE, things) == expected
+    assert begin.relations.update(at(begins), SIZE, things) == expected
+    assert (begin.before is not None) == bool(expected)
