@@ -476,6 +476,37 @@ def test_an_empty_memory(memory):
     assert perceive(memory, SETTINGS, detector=ColourDetector(), finish=True).clips == 0
 
 
+def test_scenes_do_not_flicker_and_observations_rest_on_what_was_detected(memory):
+    film(memory, range(40), LEFT, RIGHT)
+    cup, bottle = (Detection(name=name, bbox=box_of(thing), confidence=0.9)
+                   for name, thing in (('cup', LEFT), ('bottle', RIGHT)))
+    ghost = Detection(name='vase', bbox=(10., 10., 40., 40.), confidence=0.4)
+    script = [[cup, bottle] for _ in range(40)]
+    script[7] = [bottle]
+    script[12] = [cup, bottle, ghost]
+    script[29] = []  # the last picture of the first clip, of which nobody knows how it goes on
+    script[30] = [cup]  # the first of the second
+    perceive(memory, SETTINGS, detector=Scripted(script), finish=True)
+    scenes = queries.scenes(memory)
+    assert [scene.stamp_ns for scene in scenes] == [at(second) for second in range(40)
+                                                    if second != 29]
+    assert {tuple(sorted(item.name for item in scene.objects)) for scene in scenes} == {
+        ('bottle', 'cup')}
+    assert len({scene.relations for scene in scenes}) == 1 and scenes[7].relations
+    filled = [item for scene in scenes for item in scene.objects if item.confidence is None]
+    assert [(item.name, item.bbox) for item in filled] == [
+        ('cup', box_of(LEFT)), ('bottle', box_of(RIGHT))]
+    links = [row.observation_id for row in rows(memory, schema.SceneObjectRow)]
+    assert all(links) and len(set(links)) == len(queries.observations(memory)) == 4
+    starts = {(item.name, item.stamp_ns) for item in queries.observations(memory)}
+    assert starts == {('cup', at(0)), ('bottle', at(0)), ('cup', at(30)), ('bottle', at(31))}
+    boxed = {row.image_id for row in rows(memory, schema.ObservationImageRow)}
+    assert not boxed & {scenes[7].image_id} or all(
+        row.bbox == list(box_of(RIGHT)) for row in rows(memory, schema.ObservationImageRow)
+        if row.image_id == scenes[7].image_id)
+    assert [row.shared_frames for row in rows(memory, schema.SeparationRow)] == [28, 9]
+
+
 def given(memory, second, *objects, camera='head', relations=()):
     """Store a scene with boxes as a robot's own detector gives it."""
     return memory.add(Scene(stamp_ns=at(second), camera=camera, objects=objects,
