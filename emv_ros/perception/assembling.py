@@ -12,12 +12,12 @@ from emv_ros.errors import EmvError, PerceptionError
 from emv_ros.memory.clip_writer import Seen, SeenScene, Shown
 from emv_ros.perception.colours import colour_of
 from emv_ros.perception.crops import Crop, best
-from emv_ros.perception.detections import Detection
+from emv_ros.perception.detections import Box, Detection, iou
 from emv_ros.perception.exposure import exposed
 from emv_ros.perception.looking import ClipLook, Glance, Tally
 from emv_ros.perception.looks import AppearanceModel, Vectors
 from emv_ros.perception.presence import shown
-from emv_ros.perception.regrouping import Track, mean_of, regrouped
+from emv_ros.perception.regrouping import STAYED, Track, mean_of, regrouped
 from emv_ros.perception.separations import separations
 from emv_ros.perception.settling import settled
 from emv_ros.perception.stored_boxes import DETECTOR
@@ -157,6 +157,16 @@ def _whole_frames(track: Track, look: ClipLook, chosen: Sequence[Crop]) -> list[
                   is_crop=False) for place in sorted(wanted)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """How what scenes show was seen last: its key there, its track, its box, its distance in m."""
+
+    key: Hashable
+    track: Hashable
+    bbox: Box
+    depth_m: float | None
+
+
 class _Scenes:
     """Makes the scenes of a clip, in order of time."""
 
@@ -168,7 +178,7 @@ class _Scenes:
         self._track_of = {key: number for number, track in enumerate(tracks)
                           for key in track.keys}
         self._shown = shown(tracks, look.stamps, self._observation, shortest_ns, look.before)
-        self._depths: dict[Hashable, float | None] = {}  # what was measured last
+        self._last: dict[int, _Last] = {}
         self.parts = [
             self._as_stored(place, glance) if glance.stored else self._as_shown(place, glance)
             for place, glance in enumerate(look.glances)]
@@ -196,7 +206,6 @@ class _Scenes:
                          known_objects=glance.stored.objects if glance.stored else None)
 
     def _as_stored(self, place: int, glance: Glance) -> list[_Part]:
-        keys = {part.track: ('shown', part.key) for part in self._shown[place]}
         parts: list[_Part] = []
         for key, item, depth_m in zip(glance.tracks, glance.detections, glance.depths_m,
                                       strict=True):
@@ -204,19 +213,23 @@ class _Scenes:
             # Of two boxes of one instance in one picture one counts.
             number = self._observation.get(track) if (
                 self._tracks[track].seen.get(place) is item) else None
-            parts.append((keys.get(track, key), item, depth_m, number))
+            parts.append((key, item, depth_m, number))
         return parts
 
     def _as_shown(self, place: int, glance: Glance) -> list[_Part]:
-        measured = {id(item): depth_m for item, depth_m in zip(
-            glance.detections, glance.depths_m, strict=True)}
+        found = {id(item): (key, depth_m) for item, key, depth_m in zip(
+            glance.detections, glance.tracks, glance.depths_m, strict=True)}
         parts: list[_Part] = []
         for part in self._shown[place]:
-            key = 'shown', part.key
-            if not part.is_filled:
-                self._depths[key] = measured.get(id(part.detection))
-            parts.append((key, part.detection, self._depths.get(key),
-                          self._observation.get(part.track)))
+            item, last = part.detection, self._last.get(part.key)
+            if last is None or not part.is_filled:
+                track, depth_m = found.get(id(item), (None, None))
+                # What jumps, so that its track was lost, has left its relations behind.
+                is_new = last is None or (
+                    track != last.track and iou(item.bbox, last.bbox) < STAYED)
+                key = ('shown', part.key, place) if last is None or is_new else last.key
+                last = self._last[part.key] = _Last(key, track, item.bbox, depth_m)
+            parts.append((last.key, item, last.depth_m, self._observation.get(part.track)))
         return parts
 
 

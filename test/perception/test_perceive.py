@@ -507,6 +507,18 @@ def test_scenes_do_not_flicker_and_observations_rest_on_what_was_detected(memory
     assert [row.shared_frames for row in rows(memory, schema.SeparationRow)] == [28, 9]
 
 
+def test_what_jumps_has_its_new_relations_at_once(memory):
+    film(memory, range(12), LEFT, RIGHT)
+    bottle = Detection(name='bottle', bbox=(140., 100., 190., 160.), confidence=0.9)
+    before, after = (Detection(name='cup', bbox=(left, 100., left + 50, 160.), confidence=0.9)
+                     for left in (60., 220.))
+    script = [[bottle, before]] * 6 + [[bottle, after]] * 6
+    perceive(memory, SETTINGS, detector=Scripted(script), finish=True)
+    told = [scene.relations for scene in queries.scenes(memory)]
+    assert told == [told[0]] * 6 + [told[-1]] * 6
+    assert len(told[0]) == len(told[-1]) == 1
+
+
 def given(memory, second, *objects, camera='head', relations=()):
     """Store a scene with boxes as a robot's own detector gives it."""
     return memory.add(Scene(stamp_ns=at(second), camera=camera, objects=objects,
