@@ -12,7 +12,6 @@ forgotten. Nor is what is told of by an observation, or goes on beyond the clip.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -138,28 +137,36 @@ def _shown(tracks: Sequence[tuple[int, Track]], stamps: Sequence[int], told_of: 
 
 
 class _Sights:
-    """How many things of each name the pictures show."""
+    """Which tracks of each name the pictures show."""
 
     def __init__(self, stamps: Sequence[int], tracks: Sequence[Track]) -> None:
         self.stamps = stamps
-        self._counts: list[Counter[str]] = [Counter() for _ in stamps]
-        for track in tracks:
+        self._tracks: list[dict[str, set[int]]] = [{} for _ in stamps]
+        for number, track in enumerate(tracks):
             name = track.name
             for place in track.seen:
-                self._counts[place][name] += 1
+                self._tracks[place].setdefault(name, set()).add(number)
 
     def stayed(self, name: str, before: tuple[int, Detection],
                after: tuple[int, Detection]) -> bool:
         """Whether what two pictures show is one thing, missed in those between them.
 
-        These show fewer of its name: else it may have been elsewhere.
+        These show fewer of its name, and none that both do not show: else it may have been
+        elsewhere.
         """
         first, last = before[0], after[0]
         if self.stamps[last] - self.stamps[first] > FILLED_NS or (
                 iou(before[1].bbox, after[1].bbox) < STAYED):
             return False
-        most = max(self._counts[first][name], self._counts[last][name])
-        return all(self._counts[place][name] < most for place in range(first + 1, last))
+        if last == first + 1:
+            return True
+        both = self._of(first, name) & self._of(last, name)
+        most = max(len(self._of(first, name)), len(self._of(last, name)))
+        return all(len(there) < most and there <= both for there in (
+            self._of(place, name) for place in range(first + 1, last)))
+
+    def _of(self, place: int, name: str) -> set[int]:
+        return self._tracks[place].get(name, set())
 
 
 def _stays(number: int, track: Track, sights: _Sights) -> Iterator[_Stay]:
