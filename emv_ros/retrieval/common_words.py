@@ -88,7 +88,7 @@ class WordRows:
 
     def weight(self, term: str) -> float:
         """Return how much a term tells, as BM25 has it."""
-        count = self.counts[term]
+        count = min(self.counts[term], self.documents)  # it may be an estimate
         return max(math.log((self.documents - count + 0.5) / (count + 0.5)), 1e-6)
 
     def rows(self, terms: Sequence[str], passed: int) -> Ids:

@@ -111,6 +111,15 @@ def test_what_came_later_has_no_say_in_the_order(store: MemoryStore, tmp_path: P
                 texts(Searcher(store, WORDS_ONLY), asked, before)), asked
 
 
+def test_a_word_in_all_that_was_there_then_is_estimated_without_harm(
+        store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('emv_ros.retrieval.common_words.MAX_PASSED', 8)
+    say(store, *(f'red {number}' for number in range(40)))
+    say(store, *(f'blue {number}' for number in range(400)), start_s=200)
+    before = Window(before_ns=NOON_NS + 100 * SECOND_NS)
+    assert len(texts(Searcher(store, WORDS_ONLY), 'red', before, k=5)) == 5
+
+
 def test_windows_robots_and_kinds(store: MemoryStore, minilm: MiniLmEmbedder) -> None:
     say(store, 'cup one', 'cup two', 'cup three')
     say(store, 'cup of r2', robot='r2')
