@@ -128,7 +128,8 @@ class QueryNode(MemoryNode):
         now_ns: int = self.get_clock().now().nanoseconds
         if not now_ns:  # simulated time that has not begun: everything recorded is past
             return (self._survey.latest().end_ns or 0) + 1
-        return now_ns
+        # What is recorded of this very moment is known, also where a simulated clock stands still.
+        return now_ns + 1
 
     def state(self) -> NodeState:
         """Return what the status tells."""

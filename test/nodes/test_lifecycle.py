@@ -19,12 +19,14 @@ from sensor_msgs.msg import Image
 from stand_in import wait_until
 from std_msgs.msg import String
 
+from emv_ros import records
 from emv_ros.errors import StoreReadOnlyError
 from emv_ros.memory import queries
 from emv_ros.memory.store import MemoryStore
 from emv_ros.msg import MemoryStatus, SkillEvent, TopicStatus, Utterance
 from emv_ros.nodes.intake import Intake
 from emv_ros.settings import MemorySettings, Settings
+from emv_ros.srv import SearchEpisodicMemory
 from emv_ros.timeline import SECOND_NS
 
 LIMIT_S = 30.0
@@ -230,6 +232,23 @@ def test_nothing_that_comes_ends_a_node(start, robot, tmp_path):
     robot.node.destroy_publisher(events)
     process = start.running.pop()
     assert process.stop() == 0, process.output
+
+
+def test_what_is_of_the_moment_at_which_a_simulated_clock_stands_is_known(start, robot, tmp_path):
+    second = 1_800_000_000
+    with opened(tmp_path / 'memory') as store:
+        store.add(records.Utterance(stamp_ns=second * SECOND_NS, speaker='', text='the last word'))
+    start('query', use_sim_time=True, preload=False, retrieval__embedder='none',
+          model__model='none')
+    clock = robot.publisher(Clock, 'clock', reliable=False)
+
+    def found():
+        clock.publish(Clock(clock=SkillEvent().header.stamp.__class__(sec=second)))
+        answer = robot.call(SearchEpisodicMemory, 'search_episodic_memory', text='last word')
+        return [item.id for item in answer.evidence]
+
+    assert wait_until(found, 'the word') == ['u1']
+    robot.node.destroy_publisher(clock)
 
 
 def test_simulated_time_that_jumps_back_begins_a_session(start, robot, tmp_path):
