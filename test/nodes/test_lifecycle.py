@@ -242,12 +242,13 @@ def test_what_is_of_the_moment_at_which_a_simulated_clock_stands_is_known(start,
           model__model='none')
     clock = robot.publisher(Clock, 'clock', reliable=False)
 
-    def found():
-        clock.publish(Clock(clock=SkillEvent().header.stamp.__class__(sec=second)))
+    def found(now):
+        clock.publish(Clock(clock=SkillEvent().header.stamp.__class__(sec=now)))
         answer = robot.call(SearchEpisodicMemory, 'search_episodic_memory', text='last word')
         return [item.id for item in answer.evidence]
 
-    assert wait_until(found, 'the word') == ['u1']
+    wait_until(lambda: not found(second - 1), 'the clock')
+    assert wait_until(lambda: found(second), 'the word') == ['u1']
     robot.node.destroy_publisher(clock)
 
 
