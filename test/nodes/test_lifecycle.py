@@ -26,7 +26,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.msg import MemoryStatus, SkillEvent, TopicStatus, Utterance
 from emv_ros.nodes.intake import Intake
 from emv_ros.settings import MemorySettings, Settings
-from emv_ros.srv import SearchEpisodicMemory
+from emv_ros.srv import QueryEpisodicMemory
 from emv_ros.timeline import SECOND_NS
 
 LIMIT_S = 30.0
@@ -244,7 +244,7 @@ def test_what_is_of_the_moment_at_which_a_simulated_clock_stands_is_known(start,
 
     def found(now):
         clock.publish(Clock(clock=SkillEvent().header.stamp.__class__(sec=now)))
-        answer = robot.call(SearchEpisodicMemory, 'search_episodic_memory', text='last word')
+        answer = robot.call(QueryEpisodicMemory, 'query_episodic_memory', question='the last word')
         return [item.id for item in answer.evidence]
 
     wait_until(lambda: not found(second - 1), 'the clock')
