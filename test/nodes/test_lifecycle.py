@@ -237,14 +237,16 @@ def test_nothing_that_comes_ends_a_node(start, robot, tmp_path):
 def test_what_is_of_the_moment_at_which_a_simulated_clock_stands_is_known(start, robot, tmp_path):
     second = 1_800_000_000
     with opened(tmp_path / 'memory') as store:
-        store.add(records.Utterance(stamp_ns=second * SECOND_NS, speaker='', text='the red cup fell'))
+        store.add(records.Utterance(
+            stamp_ns=second * SECOND_NS, speaker='', text='the red cup fell'))
     start('query', use_sim_time=True, preload=False, retrieval__embedder='none',
           model__model='none')
     clock = robot.publisher(Clock, 'clock', reliable=False)
 
     def found(now):
         clock.publish(Clock(clock=SkillEvent().header.stamp.__class__(sec=now)))
-        answer = robot.call(QueryEpisodicMemory, 'query_episodic_memory', question='Which cup was it?')
+        answer = robot.call(
+            QueryEpisodicMemory, 'query_episodic_memory', question='Which cup was it?')
         return [item.id for item in answer.evidence]
 
     wait_until(lambda: not found(second - 1), 'the clock')
