@@ -82,7 +82,8 @@ def test_what_goes_with_another_row_is_named(tmp_path: Path) -> None:
         mark = now(store)
         with store.writing() as session:
             session.execute(delete(schema.NodeRow))
-        assert changes(store, mark) == {('node', low), ('observation', 1)}
+        # Its text goes with it.
+        assert changes(store, mark) == {('node', low), ('document', 2), ('observation', 1)}
 
 
 def test_a_change_that_is_taken_back_leaves_nothing(tmp_path: Path) -> None:
