@@ -22,8 +22,13 @@ needs_weights = pytest.mark.skipif(not HAS_WEIGHTS, reason='no weights (emv mode
 ENVIRONMENT = {**os.environ, 'OMP_NUM_THREADS': '1'}
 
 
-def start(program: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, '-c', program, *arguments], text=True,
+# Threads that take little room: where one cannot be started, the library ends the process.
+SMALL = ('sh', '-c', 'ulimit -s 1024; MALLOC_ARENA_MAX=1 exec "$0" "$@"')
+
+
+def start(program: str, *arguments: str,
+          before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    return subprocess.Popen([*before, sys.executable, '-c', program, *arguments], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
 
 
@@ -99,7 +104,7 @@ except ModelUnavailableError as error:
 @needs_weights
 @pytest.mark.parametrize('free_mb', [100, 900], ids=['for nothing', 'not for the weights'])
 def test_too_little_memory_to_load_is_an_error_that_says_so(free_mb: int) -> None:
-    assert output(start(LOAD_IN, str(free_mb))).startswith('cannot load ')
+    assert output(start(LOAD_IN, str(free_mb), before=SMALL)).startswith('cannot load ')
 
 
 def test_a_prompt_longer_than_the_context_is_told_apart() -> None:
