@@ -234,8 +234,8 @@ def _of_clock_and_day(said: str, now: _Now) -> _Span | None:
 def _of_bare_hours(said: str, now: _Now) -> _Span | None:
     """'yesterday 10 to 12', '7 to 9 today evening': hours of a day, or of a part of it."""
     match = _BARE_HOURS.match(said)
-    if match is None or bool(match[1]) == bool(match[6]):
-        return None
+    if match is None or bool(match[1]) == bool(match[6]) or (match[3] and match[5]):
+        return None  # two times of the clock are a range like any other, also over midnight
     try:
         part = _of_phrase(match[1] or match[6], now)
     except ValueError:
