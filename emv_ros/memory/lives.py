@@ -106,13 +106,14 @@ def namesakes(session: Session, entity_ids: Iterable[int],
     entity, ids = schema.EntityRow, list(entity_ids)
     own = {key: (robot_id, name) for part in _parts(ids) for key, robot_id, name in session.execute(
         select(entity.id, entity.robot_id, entity.name).where(entity.id.in_(part)))}
-    names = [name for name in {name for _, name in own.values()} if name]
     others: dict[tuple[int, str], list[int]] = {}
-    for part in _parts(names):
-        for key, robot_id, name in session.execute(
-                select(entity.id, entity.robot_id, entity.name).where(
-                    entity.name.in_(part), entity.merged_into.is_(None)).order_by(entity.id)):
-            others.setdefault((robot_id, name), []).append(key)
+    for told in {told for told in own.values() if told[1]}:
+        of_name = select(entity.id).where(
+            entity.name == told[1], entity.robot_id == told[0],
+            entity.merged_into.is_(None)).order_by(entity.id)
+        if most is not None and before_ns is None:  # a name may be that of hundreds
+            of_name = of_name.limit(most + len(own))
+        others[told] = list(session.scalars(of_name))
     apart = _apart(session, [key for key in own if len(others.get(own[key], ())) > 1], before_ns)
     found: dict[int, list[tuple[int, str]]] = {}
     for key, told in own.items():
