@@ -126,20 +126,22 @@ class ExactRows:
 
         What describes it there (`the mug I drank from`) is looked up for what the records are of.
         """
+        meant: dict[str, set[str]] = {}  # by name: evidence may be hundreds of records of one
         for key in ids:
             record = self._shown.records.get(key)
             if not isinstance(record, Observation):
                 continue
-            identity = identity_of(record)
-            described = description_in(question, record.name) if identity else ''
+            identity, name = identity_of(record), record.name
+            described = description_in(question, name) if identity else ''
             if not described:
                 continue
-            rows = self._seen(self._windows.whole, record.name, '')
-            kept = {row['instance'] for row in self._like_things.one_of(
-                rows, record.name, described)}
-            if identity not in kept:
-                return (f'{key} is of {identity}, but {described!r} is {", ".join(sorted(kept))}: '
-                        f'use seen({described!r})')
+            if name not in meant:
+                rows = self._seen(self._windows.whole, name, '')
+                meant[name] = {
+                    row['instance'] for row in self._like_things.one_of(rows, name, described)}
+            if identity not in meant[name]:
+                return (f'{key} is of {identity}, but {described!r} is '
+                        f'{", ".join(sorted(meant[name]))}: use seen({described!r})')
         return ''
 
     def biography(self, entity: Any) -> list[str]:
