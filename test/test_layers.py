@@ -13,7 +13,7 @@ PACKAGE = ROOT / 'emv_ros'
 
 # What stands at the bottom of everything; each may import those before it.
 BASE = ('errors', 'records', 'timeline', 'settings', 'calendars', 'whens',
-        'json_replies', 'quoting', 'token_estimate', 'carried')
+        'json_replies', 'quoting', 'token_estimate', 'carried', 'reply_like', 'unit_vectors')
 MIDDLE = ('ingest', 'perception', 'tree', 'biography', 'retrieval')
 # What an area may import beside the base and itself.
 ARROWS: dict[str, tuple[str, ...]] = {

@@ -37,6 +37,7 @@ from emv_ros.memory.adding import renew_documents
 from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.names import stem
 from emv_ros.memory.store import MemoryStore
+from emv_ros.reply_like import ReplyLike
 from emv_ros.settings import Settings
 from emv_ros.timeline import SECOND_NS
 
@@ -45,22 +46,6 @@ log = logging.getLogger(__name__)
 # So many calls in a row without an answer in time, and the model is left alone.
 MOST_SLOW = 3
 LATER_WARMTH = 0.6
-
-
-class ReplyLike(Protocol):
-    """What a model's reply must have."""
-
-    @property
-    def text(self) -> str:
-        """The words of the reply."""
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens that went in."""
-
-    @property
-    def completion_tokens(self) -> int:
-        """Tokens that came out."""
 
 
 class Vision(Protocol):

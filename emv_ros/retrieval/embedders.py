@@ -24,6 +24,7 @@ from emv_ros.errors import (
     ModelUnavailableError,
 )
 from emv_ros.settings import RetrievalSettings
+from emv_ros.unit_vectors import normalised
 
 Vectors = NDArray[np.float32]
 
@@ -155,13 +156,6 @@ class LitellmEmbedder:
                     f'{self.name}: the variable {self._settings.api_key_env} holds no key')
             options['api_key'] = key
         return self._litellm.embedding(model=self.name, input=texts, **options)
-
-
-def normalised(rows: Vectors) -> Vectors:
-    """Return the rows at length 1; a row of zeros stays."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Vectors = (rows / np.maximum(lengths, 1e-12)).astype(np.float32)
-    return scaled
 
 
 def _within(deadline_s: float, call: Callable[[], Any], name: str) -> Any:

@@ -19,10 +19,10 @@ from emv_ros.errors import (
     ModelReplyError,
     ModelTimeoutError,
 )
+from emv_ros.reply_like import ReplyLike
 from emv_ros.settings import TreeSettings
 from emv_ros.tree.budget import HourlyBudget, Refusal, estimate
 from emv_ros.tree.journal import Journal, PaidReply, cost_of, key_of
-from emv_ros.tree.replies import ReplyLike
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from sqlalchemy import delete, or_, select
 from emv_ros.errors import StoreError
 from emv_ros.memory.schema import ModelReplyRow, RobotRow
 from emv_ros.memory.store import MemoryStore
+from emv_ros.reply_like import ReplyLike
 from emv_ros.timeline import HOUR_NS
-from emv_ros.tree.replies import ReplyLike
 
 log = logging.getLogger(__name__)
 

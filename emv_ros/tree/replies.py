@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from emv_ros.errors import ModelReplyError
 from emv_ros.json_replies import json_of
@@ -63,26 +63,6 @@ SYSTEM = (
     'Example reply:\n'
     '{"groups": [{"first": 1, "last": 3, "summary": "Went to the kitchen and grasped the mug at '
     'the second attempt."}, {"first": 4, "last": 4, "summary": "The user said thank you."}]}')
-
-
-class ReplyLike(Protocol):
-    """What a model's reply must have."""
-
-    @property
-    def text(self) -> str:
-        """The words of the reply."""
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens that went in."""
-
-    @property
-    def completion_tokens(self) -> int:
-        """Tokens that came out."""
-
-    @property
-    def model(self) -> str:
-        """The name of the model."""
 
 
 @dataclass(frozen=True, slots=True)

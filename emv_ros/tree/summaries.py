@@ -13,6 +13,7 @@ import threading
 from typing import Any
 
 from emv_ros.errors import ModelPromptTooLongError, ModelTimeoutError
+from emv_ros.reply_like import ReplyLike
 from emv_ros.settings import TreeSettings
 from emv_ros.tree.account import Account
 from emv_ros.tree.asking import Asking, Spent, Summarizer
@@ -31,7 +32,6 @@ from emv_ros.tree.replies import (
     PROMPT_VERSION,
     Group,
     Ranges,
-    ReplyLike,
     ask,
     ask_again,
     most_items,

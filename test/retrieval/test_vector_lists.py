@@ -11,11 +11,12 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval import vector_index, vectors
-from emv_ros.retrieval.embedders import Vectors, normalised
+from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.vector_index import VectorIndex
 from emv_ros.retrieval.vectors import FlatVectors, ListedVectors
 from emv_ros.timeline import SECOND_NS
+from emv_ros.unit_vectors import normalised
 
 SIZE = 32
 
