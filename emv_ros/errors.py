@@ -50,8 +50,16 @@ class StoreValueError(StoreError, RecordError):
     """A value that the database cannot hold: the record is at fault, not the store."""
 
 
+class ShareError(EmvError):
+    """More of a kind of record would be dropped at once than the settings allow without force."""
+
+
 class NotFoundError(EmvError):
     """An id that names nothing in this memory."""
+
+
+class PictureGoneError(NotFoundError):
+    """A picture whose row is there and says why its file is not."""
 
 
 class CorrectionError(EmvError):

@@ -37,6 +37,9 @@ class MemorySettings:
     flush_period_s: float = setting(0.5, 'longest time before a record is committed, s', 0.01, 60.0)
     batch_size: int = setting(500, 'records in one commit', 1, 100_000)
     queue_size: int = setting(5000, 'records that may wait to be written', 1, 1_000_000)
+    max_share: float = setting(
+        0.5, 'largest share of a kind of record that may be dropped at once without force',
+        0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,34 @@ class IngestSettings:
         30.0, 'a stamp that lies further back than this opens a new session, s', 0.0)
     utterance_repeat_limit: int = setting(
         3, 'equal utterances in a row of one speaker that are kept within a minute', 1)
+
+
+@dataclass(frozen=True)
+class PrivacySettings:
+    """What is taken out of pictures and words before anything is stored, logged or sent."""
+
+    blur_faces: bool = setting(False, 'faces in pictures are covered before they are stored')
+    face_model: str = setting(
+        '', 'YuNet checkpoint (.onnx) that finds faces; empty: the cascades that OpenCV carries')
+    blur_labels: str = setting(
+        '', "what is covered in pictures, as 'person,screen', with commas: names that "
+        'perception.detector finds; empty: nothing')
+    min_confidence: float = setting(
+        0.2, 'confidence from which something found is covered', 0.0, 1.0)
+    margin: float = setting(
+        0.25, 'how far beyond what was found a picture is covered, by its size', 0.0, 2.0)
+    drop_depth: bool = setting(
+        False, 'depth pictures, which are never covered, are not stored at all')
+    drop_speakers: str = setting(
+        '', 'speakers whose words are not kept, with commas; empty: none')
+    drop_phrases: str = setting(
+        '', "what must not be kept, as 'my address; /code \\d+/': phrases or, between slashes, "
+        'regular expressions, with semicolons; empty: nothing')
+    phrase_mode: str = setting(
+        'utterance', "of words with such a phrase the whole 'utterance' goes, or the 'phrase' "
+        'alone', choices=('utterance', 'phrase'))
+    queue_size: int = setting(
+        8, 'pictures that may wait to be looked at for this; more are dropped', 1, 1000)
 
 
 @dataclass(frozen=True)
@@ -223,6 +254,7 @@ class Settings:
 
     memory: MemorySettings = field(default_factory=MemorySettings)
     ingest: IngestSettings = field(default_factory=IngestSettings)
+    privacy: PrivacySettings = field(default_factory=PrivacySettings)
     perception: PerceptionSettings = field(default_factory=PerceptionSettings)
     biography: BiographySettings = field(default_factory=BiographySettings)
     tree: TreeSettings = field(default_factory=TreeSettings)
