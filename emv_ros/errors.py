@@ -18,6 +18,14 @@ class ImageError(RecordError):
     """A picture whose header and data do not fit together, or of an unknown encoding."""
 
 
+class RedactionError(ImageError):
+    """A picture that could not be redacted as the privacy settings ask, and so is not stored."""
+
+
+class WithheldError(RecordError):
+    """A record that the privacy settings keep out of the memory; it says which, not its words."""
+
+
 class ImportFileError(EmvError):
     """A file that cannot be imported as a whole: absent, of an unknown kind, unreadable."""
 

@@ -77,6 +77,8 @@ class ImageRecord(Record):
     is_depth: bool = False  # 16-bit PNG, millimetres, 0 where unknown
     size_bytes: int = 0
     frame: str = ''
+    # Why the file is not there: 'retention', 'missing', 'damaged', 'forgotten'; '' where it is.
+    gone: str = ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

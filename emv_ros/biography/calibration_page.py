@@ -32,7 +32,8 @@ def crops_of(store: MemoryStore, pairs: Sequence[Pair]) -> dict[int, list[bytes]
     ids = {key for pair in pairs for key in (pair.first_id, pair.second_id)}
     found: dict[int, list[bytes]] = {}
     for key, pictures in shown_in(store, ids).items():
-        for one in [item for item in pictures if item.bbox is not None][:CROPS]:
+        for one in [item for item in pictures
+                    if item.bbox is not None and not item.image.gone][:CROPS]:
             data = _read(store, one)
             if data:
                 found.setdefault(key, []).append(data)

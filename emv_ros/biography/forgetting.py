@@ -41,6 +41,7 @@ from emv_ros.errors import EmvError, NotFoundError, StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.entities import merged_ids, standing
+from emv_ros.memory.gone_pictures import is_needed
 from emv_ros.memory.redaction import redact
 from emv_ros.memory.stay_state import drop_stays
 from emv_ros.memory.store import MemoryStore
@@ -139,8 +140,7 @@ def clear_files(store: MemoryStore) -> int:
     with store.writing() as session:
         note = session.get(schema.StateRow, OLD_FILES)
         for sha256, media_type in note.value['files'] if note else ():
-            if session.scalar(select(schema.ImageRow.id).where(
-                    schema.ImageRow.sha256 == sha256).limit(1)) is None:
+            if not is_needed(session, sha256, media_type):
                 store.pictures.delete(sha256, media_type)
                 gone += 1
         if note is not None:

@@ -16,6 +16,7 @@ from emv_ros.biography.line import line_of
 from emv_ros.biography.page_style import STYLE
 from emv_ros.errors import EmvError
 from emv_ros.memory.cutting import Shown, shown_in
+from emv_ros.memory.gone_pictures import why_gone
 from emv_ros.memory.lives import SEEN_APART, Life
 from emv_ros.memory.store import MemoryStore
 from emv_ros.quoting import plain_line
@@ -114,6 +115,8 @@ def _paragraph(kind: str, text: str) -> str:
 
 def _picture(store: MemoryStore, shown: Shown, name: str) -> str:
     """Return a picture as an element, or why it is not there."""
+    if shown.image.gone:
+        return f'<div class="gone">{_text(why_gone(shown.image))}</div>'
     try:
         if shown.bbox is None:
             width, height = shown.image.width, shown.image.height

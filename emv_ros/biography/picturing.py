@@ -1,7 +1,7 @@
 """The pictures of an observation as a vision model gets them: crops, then frames with a box drawn.
 
-They are cut out of stored keyframes and scaled down. A picture that is gone, damaged or no picture
-is passed over and counted.
+They are cut out of stored keyframes and scaled down. One that is marked as gone is
+passed over; one that is lost, damaged or no picture is counted as well.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def pictures_of(store: MemoryStore, session: Session, row: schema.ObservationRow
     shown, image = schema.ObservationImageRow, schema.ImageRow
     found = session.execute(
         select(shown, image).join(image, image.id == shown.image_id)
-        .where(shown.observation_id == row.id).order_by(shown.id)).all()
+        .where(shown.observation_id == row.id, image.gone == '').order_by(shown.id)).all()
     crops = [(item, stored) for item, stored in found if item.is_crop]
     frames = [(item, stored) for item, stored in found if not item.is_crop]
     boxes = _boxes(session, row.id, [stored.id for _, stored in frames or crops])

@@ -112,7 +112,8 @@ def _line(store: MemoryStore, kind: str, ref_id: int, zone: tzinfo) -> dict[str,
     return {'id': f'{letter}{ref_id}' if letter else f'{kind} {ref_id}',
             'start': '' if stamp is None else format_rfc3339(stamp, zone),
             'text': f'{words} {status}'.strip() if kind == 'skill_event' else str(words),
-            **({'path': item.picture_path} if item.picture_path else {})}
+            **({'path': item.picture_path} if item.picture_path else {}),
+            **({'gone': values['gone']} if values.get('gone') else {})}
 
 
 def _write(fields: Mapping[str, Any]) -> None:
@@ -141,7 +142,8 @@ def _is_list_of_maps(value: Any) -> bool:
 def _in_a_line(item: Mapping[str, Any]) -> str:
     if {'id', 'start', 'text'} <= set(item):
         start = item['start'][:19].replace('T', ' ')
-        words = (item['id'], start, item['text'], item.get('path', ''))
+        gone = f'(file gone: {item["gone"]})' if 'gone' in item else ''
+        words = (item['id'], start, item['text'], item.get('path', gone))
         return plain(' '.join(filter(None, words)))[:LINE_CHARS]
     return plain(' '.join(f'{name}={value}' for name, value in item.items()
                           if value not in (None, '', [])))

@@ -124,6 +124,8 @@ class _Source:
         return self._choice.robots[row.robot_id] if self._are_many else ''
 
     def _image(self, row: Any, _: Any) -> Iterator[Outgoing]:
+        if row.gone:
+            return
         data = self._pictures.read(row.sha256, row.media_type)
         self._report.pictures += 1
         way = 'compressedDepth' if row.is_depth else 'compressed'

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 import sqlite3
 
+from emv_ros.memory.gone_pictures import FORGOTTEN, RETENTION
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.pictures import PictureFolder
 
@@ -102,8 +103,11 @@ def _schema(connection: sqlite3.Connection, tables: set[str]) -> Finding:
 
 
 def _pictures(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:
+    has_gone = any(column[1] == 'gone' for column in connection.execute(
+        'PRAGMA table_info(image)'))
     rows = connection.execute(
-        'SELECT DISTINCT sha256, media_type, size_bytes FROM image').fetchall()
+        'SELECT DISTINCT sha256, media_type, size_bytes FROM image'
+        + (" WHERE gone = ''" if has_gone else '')).fetchall()
     missing, short = [], []
     for sha256, media_type, size_bytes in rows:
         path = pictures.path(sha256, media_type)
@@ -123,6 +127,11 @@ def _pictures(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterat
                       'left by an interrupted write; they do no harm')
     if not missing and not short:
         yield Finding('pictures', 'ok', f'all {len(rows)} files are there')
+    if has_gone:
+        for gone, count in connection.execute(
+                "SELECT gone, count(*) FROM image WHERE gone <> '' GROUP BY gone ORDER BY gone"):
+            yield Finding('pictures gone', 'ok' if gone in (RETENTION, FORGOTTEN) else 'note',
+                          f'{count} are marked: {gone}')
 
 
 def _text_index(connection: sqlite3.Connection) -> Finding:

@@ -31,9 +31,10 @@ class Shown:
     def read(self, store: MemoryStore, max_edge: int = 0) -> bytes:
         """Return the crop as a JPEG file, or the whole picture as it is stored.
 
-        Raises NotFoundError or StoreError for a file that is gone or damaged, ImageError.
+        Raises NotFoundError, which says why, or StoreError for a file that is gone or damaged,
+        ImageError.
         """
-        data = store.pictures.read(self.image.sha256, self.image.media_type)
+        data = store.read_picture(self.image)
         if self.bbox is None:
             return data
         return cut(data, self.bbox, max_edge)

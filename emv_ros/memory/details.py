@@ -61,7 +61,7 @@ def details(store: MemoryStore, kind: str, ref_id: int) -> Details:
                 f'there is no {kind.replace("_", " ")} {ID_LETTERS.get(kind, "")}{ref_id}')
         robots = store.robot_ids(session)
         picture = ''
-        if kind == 'image':
+        if kind == 'image' and not row.gone:
             picture = str(store.pictures.path(row.sha256, row.media_type))
         return Details(
             kind=kind, ref_id=ref_id, robot=robots.get(getattr(row, 'robot_id', 0), ''),

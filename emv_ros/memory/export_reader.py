@@ -48,7 +48,7 @@ class Lot:
     """What some lines become: rows to insert, links to set, heads and states to keep."""
 
     rows: Rows = field(default_factory=list)
-    images: list[Mapping[str, Any]] = field(default_factory=list)
+    images: list[dict[str, Any]] = field(default_factory=list)
     merges: list[dict[str, int]] = field(default_factory=list)
     heads: list[tuple[int, str, list[int]]] = field(default_factory=list)
     states: list[tuple[str, dict[str, Any], bool]] = field(default_factory=list)

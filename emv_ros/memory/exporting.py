@@ -168,7 +168,9 @@ class _Export:
         return {name: self._choice.kept(name, ids) for name, ids in named.items()}
 
     def _picture(self, row: Any) -> str | None:
-        """Copy a picture, and return its path within the export, None where it is lost."""
+        """Copy a picture, and return its path within the export, None where it is gone or lost."""
+        if row.gone:
+            return None
         target = self._to.path(row.sha256, row.media_type)
         if not target.exists():
             try:

@@ -9,17 +9,17 @@ import logging
 from pathlib import Path
 import sqlite3
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from emv_ros.errors import SchemaError, StoreError
-from emv_ros.memory.database import place_of, translate
+from emv_ros.memory.database import open_engine, place_of, translate
 
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).parent / 'migrations'
 # The newest revision in migrations/versions; a test checks that the two agree.
-SCHEMA_VERSION = '0008'
+SCHEMA_VERSION = '0009'
 
 
 def migrate(engine: Engine, folder: Path, is_read_only: bool = False) -> None:
@@ -67,7 +67,17 @@ def _refuse_newer(version: str | None, place: str) -> None:
             f'up to {SCHEMA_VERSION}: update emv_ros')
 
 
-def _upgrade(engine: Engine, place: str) -> None:
+def build(file: Path, version: str) -> None:
+    """Make the tables of a known version in a new SQLite file. Raises SchemaError, StoreError."""
+    engine = open_engine(URL.create('sqlite', database=str(file)), 0.0)
+    try:
+        _refuse_newer(version, str(file))
+        _upgrade(engine, str(file), version)
+    finally:
+        engine.dispose()
+
+
+def _upgrade(engine: Engine, place: str, version: str = 'head') -> None:
     # Alembic takes a third of a second to import, and most openings need no migration.
     from alembic import command
     from alembic.config import Config
@@ -79,7 +89,7 @@ def _upgrade(engine: Engine, place: str) -> None:
         with engine.execution_options(emv_write=True).begin() as connection:
             _refuse_newer(_version(connection, place), place)
             config.attributes['connection'] = connection
-            command.upgrade(config, 'head')
+            command.upgrade(config, version)
     except SQLAlchemyError as error:
         raise translate(error, place) from error
 
@@ -102,7 +112,8 @@ def _log_ahead(engine: Engine, place: str) -> None:
         log.warning('%s is in use and keeps its journal mode until it is opened again', place)
     except sqlite3.DatabaseError as error:
         raise StoreError(
-            f'the database file {place} is damaged ({error}); run `emv doctor`') from error
+            f'the database file {place} is damaged ({error}); `emv doctor --repair` keeps a copy '
+            'and mends it') from error
     finally:
         connection.close()
 

@@ -270,13 +270,15 @@ def _parts(session: Session, table: Any, scene_ids: Sequence[int | None]) -> dic
 
 
 def images(store: MemoryStore, window: Window = ALL, *, camera: str = '',
-           page: Page = EVERY) -> list[ImageRecord]:
-    """Return stored pictures, of one camera where named."""
+           is_kept: bool | None = None, page: Page = EVERY) -> list[ImageRecord]:
+    """Return stored pictures, of one camera where named; `is_kept`: whose file is there or not."""
     row = schema.ImageRow
     with store.reading() as session:
         query = within(store, session, select(row), row, window)
         if camera:
             query = query.where(row.camera == camera)
+        if is_kept is not None:
+            query = query.where((row.gone == '') == is_kept)
         return _records(store, session, 'image', _ordered(query, row, page))
 
 

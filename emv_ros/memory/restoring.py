@@ -26,6 +26,7 @@ from emv_ros.memory.among import among
 from emv_ros.memory.export_format import BY_NAME, KINDS, PICTURES
 from emv_ros.memory.export_parts import insert_all
 from emv_ros.memory.export_reader import Checked, Lot, Reader, lines_of
+from emv_ros.memory.gone_pictures import DAMAGED, MISSING
 from emv_ros.memory.id_ranges import set_aside
 from emv_ros.memory.imports import note_of, put_note
 from emv_ros.memory.node_heads import key_of, value_of
@@ -141,8 +142,10 @@ class _Restoring:
             yield lot, after
 
     def keep_pictures(self, lot: Lot) -> None:
-        """Store the pictures of a lot, before their rows; tell which are lost."""
+        """Store the pictures of a lot, before their rows; tell which are lost, also in these."""
         for image in lot.images:
+            if image['gone']:
+                continue
             file = self._from.path(image['sha256'], image['media_type'])
             try:
                 data = file.read_bytes()
@@ -153,6 +156,7 @@ class _Restoring:
                 if len(self._report.lost) < MAX_TOLD:
                     reason = getattr(error, 'strerror', None) or error
                     self._report.lost.append(f'{file}: {reason}')
+                image['gone'] = DAMAGED if isinstance(error, ImportFileError) else MISSING
                 continue
             self._pictures.write(data, image['media_type'])
 

@@ -39,10 +39,12 @@ class SessionRow(Base):
 
 
 class ImageRow(Recorded, Base):
-    """A picture in the content-addressed folder."""
+    """A picture in the content-addressed folder; `gone` says why its file is not there."""
 
     __tablename__ = 'image'
-    __table_args__ = recorded('image')
+    __table_args__ = recorded('image', Index(
+        'ix_image_gone', 'gone', sqlite_where=sa.text("gone <> ''"),
+        postgresql_where=sa.text("gone <> ''")))
     camera: Mapped[str]
     sha256: Mapped[str] = mapped_column(index=True)
     media_type: Mapped[str]
@@ -52,6 +54,7 @@ class ImageRow(Recorded, Base):
     is_depth: Mapped[bool] = mapped_column(default=False)
     size_bytes: Mapped[int] = mapped_column(default=0)
     frame: Mapped[str] = mapped_column(default='')
+    gone: Mapped[str] = mapped_column(default='', server_default='')
 
 
 class JointSampleRow(Recorded, Base):

@@ -29,6 +29,7 @@ from emv_ros.memory.database import (
     sqlite_url,
     transaction,
 )
+from emv_ros.memory.gone_pictures import check_kept
 from emv_ros.memory.migrate import migrate
 from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.memory.pictures import PictureFolder
@@ -274,9 +275,25 @@ class MemoryStore:
             return record_of(kind, row, robot)
 
     def picture(self, ref_id: int) -> bytes:
-        """Return the bytes of image `ref_id`."""
-        image: ImageRecord = self.get('image', ref_id)
-        return self.pictures.read(image.sha256, image.media_type)
+        """Return the bytes of image `ref_id`, see `read_picture`."""
+        return self.read_picture(self.get('image', ref_id))
+
+    def read_picture(self, image: ImageRecord) -> bytes:
+        """Return the bytes of a stored picture.
+
+        Raises PictureGoneError where its row says why they are gone, NotFoundError where the file
+        is lost, StoreError where it is damaged.
+        """
+        check_kept(image)
+        try:
+            return self.pictures.read(image.sha256, image.media_type)
+        except NotFoundError:
+            if image.id is None:
+                raise
+            # It may have been dropped, or named anew, since its row was read.
+            now: ImageRecord = self.get('image', image.id)
+            check_kept(now)
+            return self.pictures.read(now.sha256, now.media_type)
 
     def counts(self) -> dict[str, int]:
         """Return the number of rows by kind, and of the status reports that were folded."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, select
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.export_format import KINDS, Kind
+from emv_ros.memory.gone_pictures import is_needed
 from emv_ros.memory.imports import note_of, put_note
 from emv_ros.memory.store import MemoryStore
 
@@ -59,13 +59,7 @@ def _remove_some(store: MemoryStore, kind: Kind, its: Mapping[str, Any]) -> int:
         session.execute(delete(document).where(
             document.kind == kind.name, among(document.ref_id, ids)))
         session.execute(delete(row).where(among(row.id, ids)))
-        files = [file for file in files if not _is_shown(session, file)]
+        files = [file for file in files if not is_needed(session, *file)]
     for file in files:
         store.pictures.delete(*file)
     return len(ids)
-
-
-def _is_shown(session: Session, file: tuple[str, str]) -> bool:
-    row = schema.ImageRow
-    return bool(session.scalar(select(func.count()).select_from(row).where(
-        row.sha256 == file[0], row.media_type == file[1])))

@@ -15,7 +15,7 @@ from typing import Any
 from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import parse_id, shown_id
-from emv_ros.errors import EmvError, NotFoundError, RecordError, StoreError
+from emv_ros.errors import EmvError, NotFoundError, PictureGoneError, RecordError, StoreError
 from emv_ros.memory import queries
 from emv_ros.memory.cutting import Shown, shown_in
 from emv_ros.memory.details import details
@@ -35,6 +35,8 @@ DEFAULT_PICTURES = 3
 DEFAULT_OBSERVATIONS = 20
 # Observations of an entity whose pictures are asked for at a time.
 MANY = 50
+# Pictures of which a response says why they are gone.
+TOLD_GONE = 5
 NOT_YET = ('what is not associated with an entity yet is told apart by what its source calls it: '
            'an instance, or a name')
 
@@ -172,9 +174,14 @@ class Lookups:
             raise RecordError('no id is given')
         reader = PictureReader(self._store, None, 0)
         most = request.limit or DEFAULT_PICTURES
+        gone: list[str] = []
         for text in filter(None, request.evidence_ids):
-            for shown in self._pictures(reader, text, most)[:most]:
-                data, image = shown.read(self._store, request.max_edge), shown.image
+            for shown in self._pictures(reader, text, most, gone)[:most]:
+                try:
+                    data, image = shown.read(self._store, request.max_edge), shown.image
+                except PictureGoneError as error:
+                    gone.append(str(error))
+                    continue
                 if request.max_edge and shown.bbox is None:
                     data = scaled(data, image.media_type, request.max_edge)
                 response.images.append(conversions.picture_to_ros(
@@ -182,7 +189,10 @@ class Lookups:
                     data))
                 response.image_ids.append(shown_id('image', image.id))
                 response.evidence_ids.append(text)
-        _done(response, len(response.images), 'no picture was stored with or near these records')
+        told = '; '.join(list(dict.fromkeys(gone))[:TOLD_GONE])
+        response.message = told
+        _done(response, len(response.images),
+              told or 'no picture was stored with or near these records')
 
     def _episodes(self, request: Any) -> list[Node]:
         window = conversions.window_from_ros(request)
@@ -212,7 +222,9 @@ class Lookups:
         return conversions.node_to_ros(
             node, [child.id or 0 for child in self._children(node)], score)
 
-    def _pictures(self, reader: PictureReader, text: str, most: int) -> list[Shown]:
+    def _pictures(self, reader: PictureReader, text: str, most: int,
+                  gone: list[str]) -> list[Shown]:
+        """Return the pictures of an id, which may be gone; `gone` gets why there are none."""
         kind, ref_id = _id(text)
         if kind == 'entity':
             return self._of_entity(ref_id, most)
@@ -222,11 +234,14 @@ class Lookups:
         if kind == 'scene' and record.image_id is not None:
             return [Shown(self._store.get('image', record.image_id))]
         if kind == 'observation' and (known := shown_in(self._store, [ref_id])):
-            return known[ref_id]
+            return _kept_first(known[ref_id])
         start_ns = record.start_ns if isinstance(record, Node) else record.stamp_ns
         end_ns = getattr(record, 'end_ns', None) or start_ns
         span = Interval(start_ns, max(start_ns, end_ns))
-        return [Shown(image) for image in reader.pictures_of(span, record.robot, Window())]
+        near = reader.pictures_of(span, record.robot, Window())
+        if not near and (why := reader.why_none(span, record.robot, Window())):
+            gone.append(why)
+        return [Shown(image) for image in near]
 
     def _of_entity(self, entity_id: int, most: int) -> list[Shown]:
         """Return the best picture of each of the latest observations of an entity."""
@@ -234,10 +249,15 @@ class Lookups:
         found: list[Shown] = []
         for start in range(0, len(seen), MANY):
             known = shown_in(self._store, seen[start:start + MANY])
-            found += [known[key][0] for key in seen[start:start + MANY] if key in known]
+            found += [_kept_first(known[key])[0] for key in seen[start:start + MANY]
+                      if key in known]
             if len(found) >= most:
                 break
         return found
+
+
+def _kept_first(shown: list[Shown]) -> list[Shown]:
+    return sorted(shown, key=lambda item: bool(item.image.gone))
 
 
 def _id(text: str, kind: str = '') -> tuple[str, int]:

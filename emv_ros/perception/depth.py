@@ -92,6 +92,7 @@ class DepthReader:
     def _nearest(self, session: Session, stamp_ns: int) -> Any:
         row = schema.ImageRow
         near = (row.robot_id.in_(self._store.robot_ids(session, [self._robot])), row.is_depth,
+                row.gone == '',
                 row.stamp_ns.between(stamp_ns - TOLERANCE_NS, stamp_ns + TOLERANCE_NS))
         cameras = session.scalars(select(row.camera).where(*near).distinct())
         camera = depth_camera_of(self._camera, cameras)

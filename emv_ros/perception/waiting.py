@@ -56,9 +56,10 @@ def waiting(session: Session, robot_id: int, floor: int) -> tuple[dict[Stream, W
     # By id alone: an index of the robot would be taken else, and all of its life read.
     for item in session.execute(
             select(row.id, row.robot_id, row.session_id, row.stamp_ns, row.sha256, row.media_type,
-                   row.camera, row.is_depth).where(row.id > floor).order_by(row.id)):
+                   row.camera, row.is_depth, row.gone).where(
+                row.id > floor).order_by(row.id)):
         highest = max(highest, item.id)
-        if item.is_depth or item.robot_id != robot_id:
+        if item.is_depth or item.gone or item.robot_id != robot_id:
             continue
         picture = Picture(item.id, item.session_id, item.stamp_ns, item.sha256, item.media_type)
         stream = item.camera, item.session_id

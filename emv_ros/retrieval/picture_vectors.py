@@ -131,7 +131,7 @@ def embed_pictures(store: MemoryStore, embedder: PictureEmbedder, limit: int,
 def colour_pictures() -> tuple[Any, ...]:
     """Return the condition of pictures that can have vectors."""
     row = schema.ImageRow
-    return row.is_depth.is_(False), row.media_type.in_(MEDIA_TYPES)
+    return row.is_depth.is_(False), row.media_type.in_(MEDIA_TYPES), row.gone == ''
 
 
 def _missing(session: Session, embedder: PictureEmbedder, limit: int,

@@ -9,15 +9,16 @@ from pathlib import Path
 import sqlite3
 from typing import Any
 
+from databases import database_url
 from hypothesis import HealthCheck, given, settings, strategies as st
 from memory_contents import contents, states
 from memory_parts import at, joints, picture, report, said
 import pytest
+from sqlalchemy import update
 from whole_memory import DEPTH, JPEG, fill
 
 from emv_ros.errors import ExportError, ImportFileError, StoreError
-from emv_ros.memory import restoring
-from emv_ros.memory.database import sqlite_url
+from emv_ros.memory import restoring, schema
 from emv_ros.memory.export_format import FILE
 from emv_ros.memory.export_reader import check_export, export_file
 from emv_ros.memory.exporting import export_memory
@@ -28,10 +29,12 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.taking_back import take_back
 from emv_ros.records import Annotation, JointSample
 
+pytestmark = pytest.mark.both_databases
+
 
 @contextmanager
 def opened(folder: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(folder, sqlite_url(folder), 'robot', busy_timeout_s=5.0) as store:
+    with MemoryStore(folder, database_url(folder), 'robot', busy_timeout_s=5.0) as store:
         yield store
 
 
@@ -148,6 +151,22 @@ def test_pictures_that_are_damaged_or_gone_are_named(memory, tmp_path):
     assert report.damaged[1].startswith('i2:') and 'missing' in report.damaged[1]
     with opened(tmp_path / 'other') as other:
         assert bring_in(other, tmp_path / 'out').lost_count == 2
+    with memory.writing() as session:  # there each row says that its file is not there
+        session.execute(update(schema.ImageRow).values(gone='missing'))
+    assert contents(tmp_path / 'other') == contents(memory.folder)
+
+
+def test_what_became_of_pictures_goes_along(memory, tmp_path):
+    fill(memory)
+    with memory.writing() as session:
+        session.get(schema.ImageRow, 1).gone = 'retention'
+    report = export_memory(memory, tmp_path / 'out', now_ns=at(100))
+    assert (report.damaged_count, report.pictures) == (0, 1)
+    first, second = (line for line in lines(tmp_path / 'out') if line['type'] == 'image')
+    assert (first['gone'], 'path' in first, 'gone' in second, 'path' in second) == (
+        'retention', False, False, True)
+    with opened(tmp_path / 'other') as other:
+        assert bring_in(other, tmp_path / 'out').lost_count == 0
     assert contents(tmp_path / 'other') == contents(memory.folder)
 
 

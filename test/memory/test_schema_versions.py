@@ -14,7 +14,7 @@ from memory_parts import at, report, said
 import pytest
 from sqlalchemy import select
 
-from emv_ros.errors import SchemaError
+from emv_ros.errors import PictureGoneError, SchemaError
 from emv_ros.memory import queries, schema
 from emv_ros.memory.columns import Base
 from emv_ros.memory.database import DATABASE_FILE, open_engine, sqlite_url
@@ -163,3 +163,25 @@ def test_what_was_observed_before_looks_were_kept_comes_along(tmp_path: Path) ->
         with memory.reading() as session:
             assert [session.scalars(select(table)).all() for table in (
                 schema.AppearanceRow, schema.NamingRow, schema.VerdictRow)] == [[], [], []]
+
+
+def test_pictures_of_before_their_loss_was_told_come_along(tmp_path: Path) -> None:
+    made_by_migrations(tmp_path, '0008')
+    with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as connection, connection:
+        connection.execute("INSERT INTO robot (id, name) VALUES (1, 'robot')")
+        connection.execute("INSERT INTO session (id, robot_id, start_ns, clock_source, zone, "
+                           "source) VALUES (1, 1, 0, 'wall', 'UTC', '')")
+        connection.execute(
+            'INSERT INTO image (id, robot_id, session_id, stamp_ns, stamp_is_receipt, extra, '
+            'pending, camera, sha256, media_type, width, height, encoding, is_depth, size_bytes, '
+            "frame) VALUES (9, 1, 1, 5, 0, '{}', 0, 'head', 'aa', 'image/jpeg', 4, 3, '', 0, 7, "
+            "'')")
+    with open_in(tmp_path) as memory:
+        assert version_of(tmp_path) == SCHEMA_VERSION
+        image, = queries.images(memory)
+        assert (image.id, image.gone, queries.images(memory, is_kept=False)) == (9, '', [])
+        with memory.writing() as session:
+            session.get_one(schema.ImageRow, 9).gone = 'retention'
+        assert queries.images(memory, is_kept=True) == []
+        with pytest.raises(PictureGoneError, match='^the picture i9 was dropped by retention$'):
+            memory.picture(9)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from emv_ros.errors import EmvError, ModelCanceledError, NotFoundError
 from emv_ros.memory import queries
+from emv_ros.memory.gone_pictures import why_gone
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord, Scene
@@ -60,20 +61,35 @@ class PictureReader:
                 record, kind = self._store.get('image', record.image_id), 'image'
             except NotFoundError:
                 return ''  # forgotten, or too old to be kept
-        if kind != 'image':
+        if kind != 'image' or record.gone:
             return ''
         return str(self._store.pictures.path(record.sha256, record.media_type))
 
     def pictures_of(self, span: Interval, robot: str, window: Window) -> list[ImageRecord]:
-        """Return up to three pictures inside a span, else the nearest one within five seconds."""
+        """Return up to three pictures inside a span, else the nearest one within five seconds.
+
+        Those whose file is gone are none of them, see `why_none`.
+        """
         inside = _part_of(window, robot, span.start_ns, span.end_ns + 1)
-        found = self._colour(queries.images(self._store, inside, page=Page(limit=200)))
+        found = self._colour(queries.images(
+            self._store, inside, is_kept=True, page=Page(limit=200)))
         if not found:
             near = _part_of(window, robot, span.start_ns - NEAR_NS, span.end_ns + NEAR_NS)
-            found = self._colour(queries.images(self._store, near, page=Page(limit=200)))
+            found = self._colour(queries.images(
+                self._store, near, is_kept=True, page=Page(limit=200)))
             found = sorted(found, key=lambda image: abs(image.stamp_ns - span.start_ns))[:1]
         step = max(1, len(found) // MAX_PICTURES)
         return found[::step][:MAX_PICTURES]
+
+    def why_none(self, span: Interval, robot: str, window: Window) -> str:
+        """Return what became of the pictures of a span, '' where none were stored."""
+        gone = self._colour(queries.images(
+            self._store, _part_of(window, robot, span.start_ns - NEAR_NS, span.end_ns + NEAR_NS),
+            is_kept=False, page=Page(limit=200)))
+        if not gone:
+            return ''
+        nearest = min(gone, key=lambda image: abs(image.stamp_ns - span.start_ns))
+        return why_gone(nearest)
 
     @staticmethod
     def _colour(images: list[ImageRecord]) -> list[ImageRecord]:
@@ -84,7 +100,7 @@ class PictureReader:
         self._looks_left -= 1
         if self._looks_left < 0:
             raise EmvError('no more pictures may be looked at for this question')
-        images = ([record] if isinstance(record, ImageRecord)
+        images = ([record] if isinstance(record, ImageRecord) and not record.gone
                   else self.pictures_of(span, record.robot, window))
         if images and self._model is not None and not self._model.why_unavailable('vision'):
             try:
@@ -94,11 +110,13 @@ class PictureReader:
             except EmvError as error:
                 stored = self._stored(span, record.robot, window)
                 return f'the vision model could not look ({error}); {stored}'
-        return self._stored(span, record.robot, window)
+        told = self._stored(span, record.robot, window)
+        gone = '' if images else self.why_none(span, record.robot, window)
+        return f'{gone}; {told}' if gone else told
 
     def _ask(self, images: list[ImageRecord], question: str) -> str:
         assert self._model is not None
-        data = [self._store.pictures.read(image.sha256, image.media_type) for image in images]
+        data = [self._store.read_picture(image) for image in images]
         reply = self._model.complete(
             [{'role': 'user', 'content': PROMPT + question}], purpose='vision',
             max_tokens=LOOK_TOKENS, images=data, cancel=self._cancel,

@@ -122,7 +122,8 @@ def observation_row(item: Observation, zone: tzinfo) -> dict[str, Any]:
 def image_row(item: ImageRecord, zone: tzinfo) -> dict[str, Any]:
     """Return the row of a stored picture."""
     return row('image', item.id, item.robot, span_of(item), zone, name='picture',
-               text=f'{item.camera} {item.width}x{item.height}')
+               text=f'{item.camera} {item.width}x{item.height}'
+               + (f', file gone ({item.gone})' if item.gone else ''))
 
 
 def scene_row(item: Scene, zone: tzinfo) -> dict[str, Any]:
