@@ -21,13 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Start the nodes with the settings as their parameters, and wait for their end."""
-    try:
-        for module in ('rclpy', 'emv_ros.msg', 'emv_ros.srv', 'emv_ros.action'):
-            import_module(module)
-    except (ImportError, OSError) as error:
-        raise EmvError(
-            f'the nodes need ROS 2 and the built interfaces ({error}): install the package with '
-            'pip, or build it with colcon and source install/setup.bash') from error
+    check_ros()
     from rclpy._rclpy_pybind11 import RCLError
 
     from emv_ros.nodes.memory import main
@@ -40,6 +34,17 @@ def run(args: argparse.Namespace, context: Context) -> int:
         return int(main([*_file(args.config), *parameters(settings), *further]))
     except RCLError as error:  # an argument that ROS cannot read, or a broken middleware
         raise EmvError(f'ROS 2: {error}') from error
+
+
+def check_ros() -> None:
+    """Raise EmvError where ROS 2 or our interfaces cannot be imported."""
+    try:
+        for module in ('rclpy', 'emv_ros.msg', 'emv_ros.srv', 'emv_ros.action'):
+            import_module(module)
+    except (ImportError, OSError) as error:
+        raise EmvError(
+            f'the nodes need ROS 2 and the built interfaces ({error}): install the package with '
+            'pip, or build it with colcon and source install/setup.bash') from error
 
 
 def _file(config: Any) -> list[str]:

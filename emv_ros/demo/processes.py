@@ -63,6 +63,14 @@ class Processes:
             raise ProcessError(f'{name} failed with status {done.returncode}:\n{self._tail(name)}')
         return done.stdout.decode(errors='replace')
 
+    def pids(self) -> dict[str, int]:
+        """Return the process ids of all that were started, by name."""
+        return {name: process.pid for name, process in self._running.items()}
+
+    def is_running(self, name: str) -> bool:
+        """Return whether one has not ended yet."""
+        return self._running[name].poll() is None
+
     def check(self) -> None:
         """Raise ProcessError where one has ended by itself."""
         for name, process in self._running.items():

@@ -67,6 +67,11 @@ class Spinner:
                     self.nodes[0].faults.add('executor', error)
 
 
+def ingest_executor() -> Executor:
+    """Return the executor for nodes that hear fast topics: it has one thread and loses nothing."""
+    return SingleThreadedExecutor()
+
+
 def run(node_class: Callable[[], MemoryNode], args: Sequence[str] | None = None,
         executor: Callable[[], Executor] = SingleThreadedExecutor) -> int:
     """Run one node until a signal comes, and return the exit status."""
