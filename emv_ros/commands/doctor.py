@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from emv_ros import __version__
 from emv_ros.commands.context import Context
 from emv_ros.commands.output import plain, size, write, write_json
+from emv_ros.commands.repairing import repair
 from emv_ros.errors import EmvError
 
 if TYPE_CHECKING:
@@ -28,11 +29,15 @@ MARKS = {'ok': 'ok   ', 'note': 'note ', 'wrong': 'WRONG'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb: it has none of its own."""
+    """Add the arguments of the verb."""
+    parser.add_argument('--repair', action='store_true',
+                        help='first mend the memory, which nobody else may have open; a copy of '
+                        'the database is kept, and what is lost is told')
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Check everything; status 1 where something is wrong (a mere note is not)."""
+    repaired = repair(context) if args.repair else None
     found: list[Finding] = []
     for check in (_python, _ros, _memory, _vectors, _model, _sandbox):
         for finding in check(context):
@@ -40,7 +45,8 @@ def run(args: argparse.Namespace, context: Context) -> int:
             if not context.as_json:
                 _write(finding)
     if context.as_json:
-        write_json([asdict(finding) for finding in found])
+        findings = [asdict(finding) for finding in found]
+        write_json(findings if repaired is None else {'repair': repaired, 'findings': findings})
     return int(any(finding.state == 'wrong' for finding in found))
 
 

@@ -19,6 +19,7 @@ from emv_ros.memory.pictures import PictureFolder
 
 BUSY_S = 10.0
 SHOWN = 3
+REPAIR = '`emv doctor --repair` keeps a copy of the database and mends what can be mended'
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
     except sqlite3.Error as error:
         yield Finding(
             'database', 'wrong', f'{file} cannot be read: {error}',
-            f'keep a copy, then try: sqlite3 {file} ".recover" | sqlite3 memory-recovered.db')
+            REPAIR)
 
 
 def _uri(file: Path) -> str:
@@ -76,12 +77,13 @@ def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterato
         yield Finding('database', 'ok', 'every page is whole')
     else:
         yield Finding('database', 'wrong', '; '.join(said),
-                      'keep a copy of the folder, then recover it with the sqlite3 program')
+                      REPAIR)
     tables = {row[0] for row in connection.execute('SELECT name FROM sqlite_master')}
     schema = _schema(connection, tables)
     yield schema
     if schema.state == 'wrong' or 'image' not in tables:
         return
+    yield from _links(connection)
     yield from _pictures(connection, pictures)
     if 'document_text' in tables:
         yield _text_index(connection)
@@ -102,6 +104,14 @@ def _schema(connection: sqlite3.Connection, tables: set[str]) -> Finding:
                    'update emv_ros')
 
 
+def _links(connection: sqlite3.Connection) -> Iterator[Finding]:
+    broken = connection.execute('PRAGMA foreign_key_check').fetchall()
+    if broken:
+        tables = ', '.join(sorted({str(row[0]) for row in broken})[:SHOWN])
+        yield Finding('links', 'wrong', f'{len(broken)} rows point to rows that are gone: {tables}',
+                      REPAIR)
+
+
 def _pictures(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:
     has_gone = any(column[1] == 'gone' for column in connection.execute(
         'PRAGMA table_info(image)'))
@@ -119,12 +129,13 @@ def _pictures(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterat
         if names:
             shown = ', '.join(names[:SHOWN]) + (', …' if len(names) > SHOWN else '')
             yield Finding('pictures', 'wrong', f'{len(names)} of {len(rows)} are {told}: {shown}',
-                          f'bring the files back into {pictures.folder} from a copy')
+                          f'bring the files back into {pictures.folder} from a copy; {REPAIR}')
     known = {pictures.path(sha256, media_type) for sha256, media_type, _ in rows}
     extra = sum(path not in known for path in pictures)
     if extra:
         yield Finding('picture files', 'note', f'{extra} belong to no record',
-                      'left by an interrupted write; they do no harm')
+                      'left by an interrupted write; they do no harm, `emv doctor --repair` '
+                      'removes them')
     if not missing and not short:
         yield Finding('pictures', 'ok', f'all {len(rows)} files are there')
     if has_gone:
@@ -144,6 +155,5 @@ def _text_index(connection: sqlite3.Connection) -> Finding:
         return Finding(
             'text index', 'wrong',
             f'{unindexed} of {documents} texts are not in it, {orphaned} entries have no text',
-            'close everything that writes, then: sqlite3 memory.db '
-            "\"INSERT INTO document_text(document_text) VALUES('rebuild')\"")
+            REPAIR)
     return Finding('text index', 'ok', f'all {documents} texts are in it')

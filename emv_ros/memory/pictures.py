@@ -13,6 +13,7 @@ import hashlib
 import os
 from pathlib import Path
 import threading
+import time
 
 from emv_ros.errors import NotFoundError, StoreError, StoreFullError
 
@@ -38,21 +39,32 @@ class PictureFolder:
         target = self.path(sha256, media_type)
         partial = target.with_name(f'.{target.name}.{os.getpid()}-{threading.get_ident()}.part')
         try:
-            if target.is_file() and target.stat().st_size == len(data):
+            if _holds(target, data) and _is_made_fresh(target):
                 return sha256
-            target.parent.mkdir(parents=True, exist_ok=True)
+            self._make(target.parent)
             with partial.open('wb') as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            # Its name is on disk with the commit of the row, which forces the same journal.
             partial.replace(target)
+            # A commit of the row does not force the name: SQLite writes over a log that is there,
+            # which changes no name that a journal of the file system would have to hold.
+            _sync(target.parent)
         except OSError as error:
             _discard(partial)
             kind = StoreFullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreError
             raise kind(f'cannot store a picture of {len(data)} bytes in {target.parent}: '
                        f'{error.strerror or error}') from error
         return sha256
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder below the memory's, with its name on disk."""
+        if folder.is_dir():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
+        _sync(self.folder)
+        _sync(self.folder.parent)
 
     def read(self, sha256: str, media_type: str) -> bytes:
         """Return the bytes.
@@ -79,9 +91,69 @@ class PictureFolder:
         except OSError as error:
             raise StoreError(f'cannot remove the picture file {target}: {error}') from error
 
+    def discard(self, sha256: str, media_type: str, fresh_s: float) -> bool:
+        """Remove a file that was written, or asked for anew, at least `fresh_s` ago.
+
+        False where it is fresher, and then it stays: whoever stores the same picture at this very
+        moment finds it, or writes it anew. Raises StoreError where that cannot be done.
+        """
+        target = self.path(sha256, media_type)
+        aside = _aside(target)
+        try:
+            with suppress(FileNotFoundError):
+                if time.time() - target.stat().st_mtime < fresh_s:
+                    return False
+                target.replace(aside)
+            # A writer that asked for it before it went aside has made it fresh.
+            if aside.is_file() and time.time() - aside.stat().st_mtime < fresh_s:
+                aside.replace(target)
+                return False
+            aside.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f'cannot remove the picture file {target}: {error}') from error
+        return True
+
+    def put_back(self, sha256: str, media_type: str) -> None:
+        """Undo a `discard` that was cut off, of a file that is needed after all."""
+        target = self.path(sha256, media_type)
+        try:
+            if not target.is_file() and _aside(target).is_file():
+                _aside(target).replace(target)
+        except OSError as error:
+            raise StoreError(f'cannot put back the picture file {target}: {error}') from error
+
     def __iter__(self) -> Iterator[Path]:
         """Yield the path of each picture."""
         return (path for path in self.folder.glob('??/*') if not path.name.startswith('.'))
+
+
+def _holds(file: Path, data: bytes) -> bool:
+    """Whether a file is there and holds just these bytes: one that was damaged is written anew."""
+    try:
+        return file.stat().st_size == len(data) and file.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f'.{target.name}.gone')
+
+
+def _is_made_fresh(target: Path) -> bool:
+    """Tell whoever removes old files that this one is wanted; False where it cannot be told."""
+    try:
+        os.utime(target)
+    except OSError:
+        return False
+    return True
 
 
 def _discard(partial: Path) -> None:

@@ -136,6 +136,16 @@ class HeldStore(MemoryStore):
             yield session
 
 
+def drop_left(store: MemoryStore) -> bool:
+    """Remove a lease that has run out, or whose holder runs no more; return whether one was."""
+    with store.writing() as session:
+        row = session.get(schema.StateRow, KEY, with_for_update=True)
+        if row is None or not _is_over(row.value):
+            return False
+        session.delete(row)
+        return True
+
+
 @contextmanager
 def holding(store: MemoryStore, is_import: bool = False) -> Iterator[Lease]:
     """Yield a lease that is held until the block ends.

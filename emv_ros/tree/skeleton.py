@@ -212,12 +212,12 @@ class Skeleton:
         """Renew a node, or remove it; return whether those above have to be told anew, too."""
         children = self.children(node.id)
         if not children:
-            self._remove(node)
+            self.remove(node)
             return True
         if len(children) == 1 and node.level != DAY:
             children[0].parent_id = node.parent_id
             self.session.flush()
-            self._remove(node)
+            self.remove(node)
             return True
         for ordinal, child in enumerate(children):
             child.ordinal = ordinal
@@ -246,7 +246,8 @@ class Skeleton:
             self.writer.update(node.id, summary=summary)
             self.written += 1
 
-    def _remove(self, node: schema.NodeRow) -> None:
+    def remove(self, node: schema.NodeRow) -> None:
+        """Remove a node with its text and head."""
         document = schema.DocumentRow
         self.session.execute(delete(document).where(
             document.kind == 'node', document.ref_id == node.id))

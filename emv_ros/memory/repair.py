@@ -1,0 +1,152 @@
+"""The database file of a memory mended, before it is opened: a copy first, then what is damaged.
+
+Only for a memory that nobody has open. A file whose pages are whole is left as it is; one with a
+damaged, missing or cut page is written anew from the rows that can be read (`salvage`), beside the
+old one, and takes its place when it is whole and on disk. What the rows say is not looked at here:
+see `row_repair` and `picture_repair`.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+import fcntl
+import os
+from pathlib import Path
+import shutil
+import sqlite3
+
+from emv_ros.errors import StoreBusyError, StoreError
+from emv_ros.memory.salvage import Lost, pad, salvage
+
+ASIDE = '.repair'
+COPY = '{name}.before-repair-{number}'
+# Where SQLite's connections hold a lock for as long as they have a file with a log open.
+SHARED_LOCK = (510, 0x4000_0002)
+
+
+@dataclass
+class Repair:
+    """What was done: `mended` and `lost_words` in words, `lost` as rows, `copy` the copy's file."""
+
+    copy: Path | None = None
+    mended: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    lost_words: list[str] = field(default_factory=list)
+
+    @property
+    def is_file_damaged(self) -> bool:
+        """Whether rows may be gone that were there: the file was salvaged, or its log is gone."""
+        return bool(self.lost or self.lost_words)
+
+
+def repair_file(file: Path) -> Repair:
+    """Copy the database, then mend its pages where they are not whole.
+
+    Raises StoreBusyError where somebody has it open, StoreError where nothing can be read of it,
+    or the disk cannot take the copy; then it is as it was.
+    """
+    check_alone(file)
+    done = Repair()
+    try:
+        done.copy = _copy(file)
+        # Its index outlives a log only where somebody removed the log.
+        if _beside(file, '-shm').exists() and not _beside(file, '-wal').exists():
+            done.lost_words.append(
+                'the write-ahead log (memory.db-wal) is gone: what was committed after it was last '
+                'folded into the file is lost, and the times up to which records reach tell when')
+        if is_whole(file):
+            _beside(file, '-shm').unlink(missing_ok=True)
+            return done
+        _write_anew(file, done)
+    except OSError as error:
+        raise StoreError(f'cannot mend {file}: {error.strerror or error}') from error
+    return done
+
+
+def check_alone(file: Path) -> None:
+    """Raise StoreBusyError where another process has the database open."""
+    with file.open('r+b') as stream:
+        try:
+            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, *SHARED_LOCK)
+        except OSError as error:
+            raise StoreBusyError(f'{file} is open in another process: stop what uses this memory, '
+                                 'then mend it') from error
+
+
+def is_whole(file: Path) -> bool:
+    """Whether SQLite finds nothing wrong with the pages and indices of a file, log included."""
+    try:
+        with closing(sqlite3.connect(file)) as connection:
+            return bool(connection.execute(
+                'PRAGMA integrity_check(1)').fetchone() == ('ok',))
+    except sqlite3.DatabaseError:
+        return False
+
+
+def _copy(file: Path) -> Path:
+    """Copy the database with its log beside it, under the first number that is free."""
+    number = 1
+    while (copy := file.with_name(COPY.format(name=file.name, number=number))).exists():
+        number += 1
+    for part in ('-wal', ''):
+        if _beside(file, part).exists():
+            new = _beside(copy, part)
+            shutil.copy2(_beside(file, part), new)
+            _sync(new)
+    _sync(file.parent)
+    return copy
+
+
+def drop_copy(copy: Path) -> None:
+    """Remove a copy that is of no use, since nothing was mended."""
+    for part in ('', '-wal'):
+        _beside(copy, part).unlink(missing_ok=True)
+
+
+def _write_anew(file: Path, done: Repair) -> None:
+    aside = file.with_name(ASIDE)
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    try:
+        damaged, fresh = aside / 'damaged.db', aside / 'fresh.db'
+        for part in ('', '-wal'):
+            if _beside(file, part).exists():
+                shutil.copy2(_beside(file, part), _beside(damaged, part))
+        if missing := pad(damaged):
+            done.mended.append(f'the file was cut short by {missing} pages')
+        done.lost = salvage(damaged, fresh)
+        if not is_whole(fresh):
+            raise StoreError(f'{file} could not be written anew')
+        _fold(fresh)
+        _sync(fresh)
+        # A log of the old file beside the new one would be taken for its own.
+        for part in ('-wal', '-shm'):
+            _beside(file, part).unlink(missing_ok=True)
+        fresh.replace(file)
+        _sync(file.parent)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    done.mended.append('the file had damaged pages and was written anew from the rows that can be '
+                       'read')
+
+
+def _fold(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+    for part in ('-wal', '-shm'):
+        with suppress(FileNotFoundError):
+            _beside(file, part).unlink()
+
+
+def _beside(file: Path, part: str) -> Path:
+    return file.with_name(file.name + part)
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
