@@ -249,6 +249,34 @@ class AgentSettings:
 
 
 @dataclass(frozen=True)
+class RetentionSettings:
+    """When old records make room. Days are local days of the robot, beside the present one."""
+
+    thin_days: int = setting(
+        0, 'days after which pictures are thinned to one in thin_period_s; 0: never', 0, 36_500)
+    thin_period_s: float = setting(
+        60.0, 'shortest time between pictures of a camera that were thinned, s', 0.0)
+    picture_days: int = setting(
+        0, 'days after which pictures go that are no evidence; 0: never', 0, 36_500)
+    evidence_days: int = setting(
+        0, 'days after which pictures go that biographies or answers show; 0: never', 0, 36_500)
+    motion_days: int = setting(
+        0, 'days after which joint samples and poses go; 0: never', 0, 36_500)
+    scene_days: int = setting(
+        0, 'days after which scenes go whose picture is gone; 0: never', 0, 36_500)
+    utterance_days: int = setting(
+        0, 'days after which utterances go, while the tree keeps its words; 0: never', 0, 36_500)
+    event_days: int = setting(
+        0, 'days after which skill events, goals and narrations go, while the tree keeps its '
+        'words; 0: never', 0, 36_500)
+    max_bytes: int = setting(
+        0, 'size of the memory, database and pictures, above which pictures thin out, then '
+        'motion and scenes go, oldest first; 0: any', 0)
+    min_free_bytes: int = setting(
+        0, 'free room on the disk below which pictures thin out; 0: none', 0)
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings."""
 
@@ -261,6 +289,7 @@ class Settings:
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     agent: AgentSettings = field(default_factory=AgentSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
 
     @property
     def folder(self) -> Path:

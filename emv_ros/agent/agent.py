@@ -28,6 +28,7 @@ from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import retrieve
 from emv_ros.agent.run import QuestionRun
 from emv_ros.errors import EmvError, StoreReadOnlyError
+from emv_ros.ingest.privacy import WordFilter
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.quoting import plain_line
@@ -54,6 +55,7 @@ class Agent:
         self._settings = settings
         self._model = model
         self._searcher = searcher or Searcher(store, settings.retrieval)
+        self._words = WordFilter(settings.privacy)
         self._free = threading.Semaphore(settings.agent.parallel_questions)
 
     def ask(self, question: Question, *, cancel: threading.Event | None = None,
@@ -67,7 +69,9 @@ class Agent:
             return Answer(status=QueryStatus.BUSY, message='another question is being answered')
         began, trace = time.monotonic(), list[dict[str, Any]]()
         # What is no text at all (half of a pair of code units) cannot be stored.
-        question = replace(question, text=question.text.encode('utf-8', 'replace').decode())
+        # What must not be kept must not be asked either: a model and the log would get it.
+        question = replace(question, text=self._words.text(
+            question.text.encode('utf-8', 'replace').decode()))
         try:
             answer = self._guarded(question, cancel, on_progress or (lambda _: None), trace)
         finally:

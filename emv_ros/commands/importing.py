@@ -13,6 +13,7 @@ from emv_ros.commands.output import Progress, amount, plain, size, tell, write, 
 from emv_ros.errors import EmvError, ImportFileError, StoreError
 
 if TYPE_CHECKING:
+    from emv_ros.ingest.privacy import WordFilter
     from emv_ros.ingest.report import ImportReport
     from emv_ros.memory.store import MemoryStore
     from emv_ros.memory.writer import BatchWriter
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, context: Context) -> int:
     """Import each path; one that fails costs no other."""
     from emv_ros.commands.importing_exports import import_export, undo
+    from emv_ros.commands.private import check_export_allowed
     from emv_ros.ingest.importing import check_path
     from emv_ros.memory.export_reader import export_file
     from emv_ros.timeline import parse_zone
@@ -62,6 +64,8 @@ def run(args: argparse.Namespace, context: Context) -> int:
                 export = export_file(path)
                 if export is None:
                     check_path(path)
+                else:
+                    check_export_allowed(context.settings)
                 if store is None:  # made only where there is something to read
                     store = opened.enter_context(context.open_or_make())
                 results.append(
@@ -79,18 +83,21 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
 def _import(path: Path, zone: str | None, args: argparse.Namespace, context: Context,
             store: MemoryStore) -> dict[str, Any]:
+    from emv_ros.ingest.privacy import WordFilter
     from emv_ros.memory.imports import claim, fingerprint, settle
 
+    words = WordFilter(context.settings.privacy)
     began, robot = time.monotonic(), context.settings.memory.robot
     with Progress(f'{path.name}: reading') as progress:
         sha256 = fingerprint(path, lambda done, total: progress.update(
             f'{size(done)} of {size(total)}'))
-    earlier = claim(store, robot, sha256, path, context.now_ns(), args.again)
+    earlier = claim(
+        store, robot, sha256, Path(words.text(str(path))), context.now_ns(), args.again)
     if earlier is not None:
         return told_already(path, earlier, store, context)
-    report, losses = _read(path, zone, args, context, store, sha256)
+    report, losses = _read(path, zone, args, context, store, sha256, words)
     settle(store, robot, sha256, report.stored)
-    result = _result(report, losses, time.monotonic() - began)
+    result = _result(report, losses, time.monotonic() - began, words)
     if not context.as_json:
         _write_report(result)
     if not report.stored:
@@ -99,8 +106,10 @@ def _import(path: Path, zone: str | None, args: argparse.Namespace, context: Con
 
 
 def _read(path: Path, zone: str | None, args: argparse.Namespace, context: Context,
-          store: MemoryStore, sha256: str) -> tuple[ImportReport, dict[str, int]]:
+          store: MemoryStore, sha256: str,
+          words: WordFilter) -> tuple[ImportReport, dict[str, int]]:
     """Return the report, and what the memory refused by type."""
+    from emv_ros.commands.private import private_sink
     from emv_ros.ingest.importing import import_path
     from emv_ros.memory.imports import settle
     from emv_ros.memory.writer import BatchWriter
@@ -110,8 +119,9 @@ def _read(path: Path, zone: str | None, args: argparse.Namespace, context: Conte
     sink, is_read = Unhurried(writer, memory.queue_size), False
     try:
         with Progress(f'{path.name}: importing') as progress:
-            report = import_path(path, sink, context.settings.ingest, memory.robot, zone,
-                                 args.topics, args.thin, progress.count)
+            report = import_path(
+                path, private_sink(context.settings, sink, words), context.settings.ingest,
+                memory.robot, zone, args.topics, args.thin, progress.count)
         sink.drain(0)
         is_read = True
     finally:
@@ -184,7 +194,8 @@ def told_already(path: Path, earlier: dict[str, Any], store: MemoryStore,
     return {'path': str(path), 'already': True, 'is_complete': earlier['is_done']}
 
 
-def _result(report: ImportReport, losses: dict[str, int], seconds: float) -> dict[str, Any]:
+def _result(report: ImportReport, losses: dict[str, int], seconds: float,
+            words: WordFilter) -> dict[str, Any]:
     from emv_ros.timeline import format_rfc3339, parse_zone
 
     zone = parse_zone(report.zone)
@@ -193,9 +204,10 @@ def _result(report: ImportReport, losses: dict[str, int], seconds: float) -> dic
     return {
         'path': report.path, 'read': report.read, 'stored': report.stored,
         'records': dict(report.records), 'refused': report.refused_count,
-        'refusals': [{'where': item.where, 'reason': item.reason}
+        'refusals': [{'where': item.where, 'reason': words.text(item.reason)}
                      for item in report.refused[:SHOWN_REFUSALS]],
         'unknown': dict(report.skipped), 'thinned': dict(report.thinned),
+        'withheld': dict(report.withheld),
         'duplicates': report.duplicates, 'lost': losses, 'notes': list(report.notes),
         'sessions': list(report.session_ids), 'zone': report.zone, 'first': first, 'last': last,
         'seconds': round(seconds, 3)}
@@ -216,7 +228,7 @@ def _write_report(result: dict[str, Any]) -> None:
     if result['refused'] > len(result['refusals']):
         write(f'    … and {amount(result["refused"] - len(result["refusals"]))} more')
     for name, told in (('unknown', 'of an unknown type'), ('thinned', 'thinned out'),
-                       ('lost', 'refused by the memory')):
+                       ('withheld', 'withheld for privacy'), ('lost', 'refused by the memory')):
         for kind, count in result[name].items():
             write(f'  {amount(count)} {told}: {plain(kind)}')
     for note in result['notes']:

@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from emv_ros.biography.upkeep import keep
+from emv_ros.commands.private import private_sink
 from emv_ros.errors import ImportFileError, StoreError
 from emv_ros.ingest.importing import import_path
+from emv_ros.ingest.privacy import WordFilter
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
 from emv_ros.perception.symbolic import observe_scenes
@@ -36,7 +38,9 @@ def make_memory(folder: Path, data: Path, settings: Settings, embedder: TextEmbe
         tell(f'reading {data}')
         writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, QUEUE)
         try:
-            report = import_path(data, writer, settings.ingest, memory.robot)
+            report = import_path(
+                data, private_sink(settings, writer, WordFilter(settings.privacy)),
+                settings.ingest, memory.robot)
         finally:
             is_written = writer.close(WRITE_LIMIT_S)
         if not is_written:

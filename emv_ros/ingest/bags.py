@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from emv_ros.errors import ImportFileError, RecordError
+from emv_ros.errors import ImportFileError, RecordError, WithheldError
 from emv_ros.ingest.bag_reader import BagReader
 from emv_ros.ingest.bag_salvage import RawMessage
 from emv_ros.ingest.clocks import SessionTracker
@@ -98,6 +98,8 @@ class _Importer:
                 return
             for item in self._converter.convert(kind, decoded, topic.name, message.log_ns):
                 self._store(kind, topic.name, item)
+        except WithheldError:
+            self._report.withheld[kind] += 1
         except RecordError as error:
             self._report.refuse(f'{topic.name} at {_time(message.log_ns)}', str(error))
 

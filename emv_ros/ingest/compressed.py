@@ -28,6 +28,9 @@ _SMALL_JPEG = 4096  # bytes: below, an eighth of a side may be less than a pixel
 _GREY_16 = (16, 0)  # bit depth and colour type of a PNG
 # Start-of-frame markers, which hold the size: C0..CF but for C4, C8 and CC.
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+# What a PNG needs to show its pixels rightly.
+_PIXEL_CHUNKS = frozenset((b'IHDR', b'PLTE', b'IDAT', b'tRNS', b'gAMA', b'cHRM', b'sRGB', b'sBIT',
+                           b'pHYs', b'bKGD'))
 _BARE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
@@ -82,6 +85,33 @@ def small_picture(data: bytes) -> NDArray[np.uint8]:
     is_small = data.startswith(PNG_START) or len(data) < _SMALL_JPEG
     flag = cv2.IMREAD_GRAYSCALE if is_small else cv2.IMREAD_REDUCED_GRAYSCALE_8
     return np.asarray(_decoded(data, flag), np.uint8)
+
+
+def carries_more(data: bytes) -> bool:
+    """Return whether a checked JPEG or PNG holds more than its pixels: EXIF, texts, a tail."""
+    if data.startswith(PNG_START):
+        position = len(PNG_START)
+        while position + 12 <= len(data):
+            length, name = struct.unpack_from('>I4s', data, position)
+            position += 12 + length
+            if name == b'IEND':
+                return position < len(data)
+            if name not in _PIXEL_CHUNKS:
+                return True
+        return True
+    position = 2
+    while position + 4 <= len(data):
+        marker = data[position + 1]
+        if marker == 0xDA:
+            end = data.find(JPEG_END, position)
+            return not 0 < end == len(data) - len(JPEG_END)
+        if marker == 0xFF or marker in _BARE:
+            position += 1 if marker == 0xFF else 2
+            continue
+        if marker == 0xFE or 0xE0 < marker <= 0xEF and marker != 0xEE:
+            return True  # a comment, or data of an application other than JFIF's and Adobe's
+        position += 2 + int.from_bytes(data[position + 2:position + 4], 'big')
+    return True
 
 
 def _decoded(data: bytes, flag: int) -> NDArray[Any]:

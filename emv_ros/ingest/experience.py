@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from emv_ros.errors import ImportFileError, RecordError, TimeExpressionError
+from emv_ros.errors import ImportFileError, RecordError, TimeExpressionError, WithheldError
 from emv_ros.ingest.compressed import read_compressed
 from emv_ros.ingest.experience_records import (
     CONVERTERS,
@@ -178,6 +178,8 @@ class _Importer:
                 self._report.skipped[kind] += 1
                 return
             self._store(kind, Line.of(fields))
+        except WithheldError:
+            self._report.withheld[kind] += 1
         except (RecordError, TimeExpressionError) as error:
             self._report.refuse(f'line {number}', str(error))
 

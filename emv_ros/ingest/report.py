@@ -31,6 +31,7 @@ class ImportReport:
     skipped: Counter[str] = field(default_factory=Counter)  # by unknown type, or topic and type
     duplicates: int = 0
     thinned: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # by what privacy asks for
     notes: list[str] = field(default_factory=list)
     session_ids: list[int] = field(default_factory=list)
     zone: str = 'UTC'
@@ -44,9 +45,9 @@ class ImportReport:
 
     @property
     def read(self) -> int:
-        """Everything that the file held: stored, refused, skipped, thinned out or there twice."""
+        """Everything that the file held: stored, refused, skipped, left out or there twice."""
         return (self.stored + self.refused_count + self.skipped.total() + self.thinned.total()
-                + self.duplicates)
+                + self.withheld.total() + self.duplicates)
 
     def count(self, kind: str, stamp_ns: int) -> None:
         """Note a stored record."""

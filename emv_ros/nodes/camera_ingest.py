@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sensor_msgs.msg import CompressedImage, Image
 
+from emv_ros.ingest.door import PictureWorker, make_redactor
 from emv_ros.ingest.images import camera_of
 from emv_ros.ingest.messages import Converted
 from emv_ros.ingest.policies import Throttle
+from emv_ros.ingest.privacy import check_picture
 from emv_ros.ingest.stamps import stamp_from_header
 from emv_ros.nodes import qos
 from emv_ros.nodes.clocks import is_simulated
@@ -19,7 +22,11 @@ from emv_ros.nodes.ingest import IngestNode
 from emv_ros.nodes.inputs import TopicInput
 from emv_ros.nodes.running import run
 from emv_ros.nodes.status import NodeState
+from emv_ros.perception.detectors import make_label_detector
+from emv_ros.records import ImageRecord, Record
 from emv_ros.timeline import SECOND_NS
+
+REDACTING_S = 20.0  # for what waits to be redacted at the end
 
 
 class CameraIngest(IngestNode):
@@ -27,6 +34,7 @@ class CameraIngest(IngestNode):
 
     types = {'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
     default_topics = ('camera/image_raw', 'camera/image_raw/compressed')
+    areas = ('memory', 'ingest', 'privacy', 'perception')
     is_stream = True
     depth = qos.PICTURE_DEPTH
 
@@ -34,6 +42,7 @@ class CameraIngest(IngestNode):
         super().__init__(name, **kwargs)
         # Looks at the stamp alone, so that no picture is compressed only to be left out.
         self._due = Throttle(round(self.settings.ingest.keyframe_period_s * SECOND_NS))
+        self._worker: PictureWorker | None = None
 
     def topic_names(self) -> Iterable[tuple[str, bool]]:
         """Yield the topics; of a camera that has several, each may be absent."""
@@ -58,15 +67,57 @@ class CameraIngest(IngestNode):
             self._due.mark(source.topic, record.stamp_ns)
         return is_kept
 
+    def open(self) -> None:
+        """Open the memory, and load what covers pictures where the settings ask for it."""
+        settings = self.settings
+        redactor = make_redactor(
+            settings.privacy, settings.ingest.jpeg_quality,
+            partial(make_label_detector, settings.perception))
+        super().open()
+        if redactor is not None:
+            self._worker = PictureWorker(
+                redactor, settings.privacy.queue_size, self._intake.put_picture)
+
+    def stop(self) -> None:
+        """Listen no more, and write what was heard."""
+        for source in self.inputs:
+            source.close()
+        if self._worker is not None and not self._worker.flush(REDACTING_S):
+            self.get_logger().error(f'{self._worker.queued} pictures are not redacted in time')
+        super().stop()
+
+    def close(self) -> None:
+        """Close the memory."""
+        if self._worker is not None:
+            self._worker.close(REDACTING_S)
+            self._worker = None
+        super().close()
+
+    def pass_on(self, record: Record, source: TopicInput, data: bytes | None) -> None:
+        """Hand a picture to what covers it, else to the writer."""
+        if isinstance(record, ImageRecord):
+            check_picture(record, self.settings.privacy)
+        self._intake.add(record, source.topic, data, self._worker)
+
     def state(self) -> NodeState:
         """Return what the status tells; a camera of which no topic is there is told too."""
-        state = super().state()
+        state = self._with_redaction(super().state())
         there = {camera_of(topic.topic) for topic in state.topics if topic.publishers}
         absent = sorted({camera_of(topic.topic) for topic in state.topics
                          if topic.is_optional} - there)
         return replace(state, problems=[
             *state.problems, *(f'no publisher of the camera {name}' for name in absent)])
 
+    def _with_redaction(self, state: NodeState) -> NodeState:
+        worker = self._worker
+        if worker is None:
+            return state
+        return replace(
+            state, queued=state.queued + worker.queued, dropped=state.dropped + worker.dropped,
+            refused=state.refused + worker.refused,
+            problems=[*state.problems, *filter(None, (worker.words,))],
+            facts={**state.facts, 'pictures covered': worker.covered,
+                   'slowest picture covered (s)': round(worker.slowest_s, 3)})
 
 
 def main(args: Sequence[str] | None = None) -> int:

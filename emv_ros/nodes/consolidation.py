@@ -23,6 +23,7 @@ from emv_ros.nodes.consolidation_run import Consolidation, Outcome, Request, Ste
 from emv_ros.nodes.consolidation_runs import Runs
 from emv_ros.nodes.faults import guarded, in_words
 from emv_ros.nodes.lifecycle import MemoryNode
+from emv_ros.nodes.model_calls import ModelCalls
 from emv_ros.nodes.running import run_groups
 from emv_ros.nodes.status import NodeState, StatusPublisher
 from emv_ros.nodes.survey import Survey
@@ -48,12 +49,14 @@ class ConsolidationNode(MemoryNode):
         from emv_ros.agent.models.client import ModelClient
 
         self._store = MemoryStore.open(self.settings.memory)
-        self._model = ModelClient(self.settings.model, on_call=self._store.log_call)
+        self._calls = ModelCalls(self._store)
+        self._model = ModelClient(self.settings.model, on_call=self._calls.note)
         self._survey = Survey(self._store)
         self._consolidation = Consolidation(self._store, self.settings, self._model)
 
     def start(self) -> None:
         """Begin to run."""
+        self._calls.reset()
         self._runs = Runs(self._consolidation)
         self._timer = self.create_timer(
             self.settings.tree.period_s, self.run_in_turn, callback_group=self._timing,
@@ -138,7 +141,7 @@ class ConsolidationNode(MemoryNode):
         return NodeState(
             findings=self._survey.latest(), problems=[words for words in problems if words],
             last_consolidation_ns=self._last_ns, model=self._model.name('summary'),
-            is_model_ready=not missing)
+            is_model_ready=not missing, model_errors=self._calls.errors)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -272,7 +272,8 @@ def status_to_ros(state: Any, *, stamp_ns: int, robot: str, node: str,
         robot=robot, node=node, message='; '.join(state.problems), state=_state(state, is_active),
         queue_size=state.queued, queue_capacity=state.capacity, dropped=state.dropped,
         refused=state.refused, last_consolidation=time_to_ros(state.last_consolidation_ns),
-        model=state.model, model_ready=state.is_model_ready,
+        model=state.model, model_ready=state.is_model_ready, model_errors=state.model_errors,
+        lag_s=_number(state.lag_s),
         topics=[topic_to_ros(topic) for topic in state.topics])
     message.header.stamp = time_to_ros(stamp_ns)
     found = state.findings
@@ -301,7 +302,7 @@ def topic_to_ros(state: TopicState) -> TopicStatus:
         topic=state.topic, type=state.type, state=int(state.health), publishers=state.publishers,
         reliable=state.is_reliable, received=counts.received, stored=counts.stored,
         thinned=counts.thinned, dropped=counts.lost, refused=counts.refused,
-        rate_hz=_number(counts.rate_hz(state.now_s)), age_s=_number(state.age_s),
+        rate_hz=_number(state.rate_hz), age_s=_number(state.age_s),
         last_stamp=time_to_ros(counts.stamp_ns), message=state.message)
 
 

@@ -21,12 +21,14 @@ class Faults:
     def __init__(self, logger: Any) -> None:
         self.counts: Counter[str] = Counter()
         self.last = ''
+        # What an error quotes goes through this before anybody reads it.
+        self.hide: Callable[[str], str] = lambda words: words
         self._logger = logger
         self._lock = threading.Lock()
 
     def add(self, where: str, error: Exception) -> None:
         """Note an error; ours in words, any other with its trace, since it is a bug."""
-        words = f'{where}: {in_words(error)}'
+        words = self.hide(f'{where}: {in_words(error)}')
         with self._lock:
             self.counts[where] += 1
             is_new, self.last = words != self.last, words
@@ -35,7 +37,8 @@ class Faults:
         if isinstance(error, EmvError):
             self._logger.error(words)
         else:
-            self._logger.error(f'{words}\n{"".join(traceback.format_exception(error))}')
+            trace = ''.join(traceback.format_exception(error))
+            self._logger.error(f'{words}\n{self.hide(trace)}')
 
     @property
     def words(self) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 
-from emv_ros.errors import RecordError, StoreError
+from emv_ros.errors import RecordError, StoreError, WithheldError
 from emv_ros.ingest.messages import KINDS, Converted, Converter
+from emv_ros.ingest.privacy import WordFilter
 from emv_ros.ingest.thinning import Thinning
 from emv_ros.nodes import qos
 from emv_ros.nodes.clocks import is_simulated, wall_clock
@@ -24,6 +25,7 @@ from emv_ros.nodes.lifecycle import MemoryNode
 from emv_ros.nodes.parameters import declare
 from emv_ros.nodes.places import take_place
 from emv_ros.nodes.status import NodeState, StatusPublisher
+from emv_ros.records import Record
 
 LOOK_PERIOD_S = 0.2
 
@@ -34,7 +36,7 @@ class IngestNode(MemoryNode):
     A subclass names its `types` and default topics, and may change `convert` and `keep`.
     """
 
-    areas = ('memory', 'ingest')
+    areas = ('memory', 'ingest', 'privacy')
     types: Mapping[str, type] = {}
     default_topics: tuple[str, ...] = ()
     depth = qos.EVENT_DEPTH
@@ -49,6 +51,9 @@ class IngestNode(MemoryNode):
         self.inputs: list[TopicInput] = []
         self._intake = intake or Intake()
         self._previous: dict[str, Converted] = {}
+        self._words = WordFilter(self.settings.privacy)
+        self.withheld = 0
+        self.faults.hide = self._words.text
 
     def topic_names(self) -> Iterable[tuple[str, bool]]:
         """Yield each topic, and whether it may be absent without harm."""
@@ -120,14 +125,22 @@ class IngestNode(MemoryNode):
                     source.counts.thinned += 1
                     continue
                 record, data = converted
-                self._intake.add(record, source.topic, data)
+                self.pass_on(self._words.admit(record), source, data)
                 source.counts.stored += 1
                 source.counts.stamp_ns = record.stamp_ns
+        except WithheldError:
+            source.counts.thinned += 1
+            self.withheld += 1
         except RecordError as error:
+            said = self._words.text(str(error))
             source.counts.refused += 1
-            if str(error) != source.counts.refusal:
-                self.get_logger().warning(f'{source.topic}: refused: {error}')
-            source.counts.refusal = str(error)
+            if said != source.counts.refusal:
+                self.get_logger().warning(f'{source.topic}: refused: {said}')
+            source.counts.refusal = said
+
+    def pass_on(self, record: Record, source: TopicInput, data: bytes | None) -> None:
+        """Hand a record that may be kept to the writer."""
+        self._intake.add(record, source.topic, data)
 
     def _is_repeated(self, converted: Converted, source: TopicInput) -> bool:
         """Return whether a record with a stamp of its own is the one before it again."""
@@ -143,7 +156,8 @@ class IngestNode(MemoryNode):
 
     def state(self) -> NodeState:
         """Return what the status tells."""
-        topics = [source.state() for source in self.inputs]
+        names = {source.topic for source in self.inputs}
+        topics = [source.state(names) for source in self.inputs]
         writer, survey = self._intake.writer, self._intake.survey
         problems = [
             self.faults.words, writer.last_error if writer else '', *self._intake.notes,
@@ -155,4 +169,5 @@ class IngestNode(MemoryNode):
             refused=(writer.refused.total() if writer else 0) + sum(
                 state.counts.refused for state in topics),
             problems=[words for words in problems if words],
-            is_recording=writer is not None)
+            is_recording=writer is not None, lag_s=self._intake.lag_s,
+            facts={'withheld for privacy': self.withheld} if not self._words.is_idle else {})

@@ -8,7 +8,7 @@ that nothing falls between them, and a message that both hear counts once.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 import time
 from typing import Any
 
@@ -20,6 +20,7 @@ from rclpy.subscription import Subscription
 
 from emv_ros.nodes import qos
 from emv_ros.nodes.faults import Faults
+from emv_ros.nodes.likely_topics import nearest
 from emv_ros.nodes.topic_state import TopicCounts, TopicState
 
 REMEMBERED = 4096  # messages by which a repeat is noticed
@@ -53,6 +54,7 @@ class TopicInput:
         self._retiring: Subscription[Any] | None = None
         self._publishers = 0
         self._foreign: list[str] = []
+        self._mismatches: set[str] = set()  # policies, since the subscription was made
         self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
 
     def look(self) -> None:
@@ -61,6 +63,8 @@ class TopicInput:
         offers = self._node.get_publishers_info_by_topic(self.topic)
         self._publishers = len(offers)
         self._foreign = sorted({offer.topic_type for offer in offers} - set(self.types))
+        if not offers:
+            self._mismatches.clear()
         usable = [offer for offer in offers if offer.topic_type in self.types]
         if not usable:
             return
@@ -81,17 +85,22 @@ class TopicInput:
             self._node.destroy_subscription(self._subscription)
             self._subscription = self._profile = None
 
-    def state(self) -> TopicState:
-        """Return how the topic is doing now."""
+    def state(self, taken: Collection[str] = ()) -> TopicState:
+        """Return how the topic is doing now; a topic of `taken` is not what is meant by it."""
+        now_s = time.monotonic()
         return TopicState(
             topic=self.topic, type=self.type, publishers=self._publishers,
             is_subscribed=self._subscription is not None,
             is_reliable=qos.is_reliable(self._profile),
             expected=tuple(self.types), foreign=tuple(self._foreign), stale_s=STALE_S,
             is_optional=self.is_optional, is_stream=self.is_stream,
-            counts=self.counts, now_s=time.monotonic())
+            counts=self.counts, now_s=now_s, rate_hz=self.counts.rate_hz(now_s),
+            mismatch=', '.join(sorted(self._mismatches)),
+            meant='' if self._publishers else nearest(
+                self._node, self.topic, self.types, taken))
 
     def _subscribe(self, kind: str, profile: QoSProfile) -> None:
+        self._mismatches.clear()
         self._retiring, self._subscription, self._profile = self._subscription, None, None
         if kind != self.type:
             self._retire()
@@ -107,7 +116,8 @@ class TopicInput:
         try:
             return self._node.create_subscription(
                 message_class, self.topic, self._take, profile,
-                event_callbacks=SubscriptionEventCallbacks(message_lost=self._lost))
+                event_callbacks=SubscriptionEventCallbacks(
+                    message_lost=self._lost, incompatible_qos=self._mismatched))
         except UnsupportedEventTypeError:  # a middleware that does not tell losses
             return self._node.create_subscription(
                 message_class, self.topic, self._take, profile)
@@ -136,6 +146,13 @@ class TopicInput:
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
         return True
+
+    def _mismatched(self, event: Any) -> None:
+        policy = qos.policy_in_words(event.last_policy_kind)
+        if policy not in self._mismatches:
+            self._node.get_logger().warning(
+                f'{self.topic}: a publisher does not fit, in {policy}')
+        self._mismatches.add(policy)
 
     def _lost(self, event: Any) -> None:
         self.counts.lost += event.total_count_change

@@ -10,11 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 import logging
 import threading
+import time
 
 from emv_ros.errors import EmvError, RecordError, StoreError, StoreReadOnlyError
 from emv_ros.ingest.clocks import SessionTracker
+from emv_ros.ingest.door import PictureWorker
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
+from emv_ros.nodes.lag import LagMeter
 from emv_ros.nodes.survey import Survey
 from emv_ros.records import ImageRecord, Record
 from emv_ros.settings import Settings
@@ -34,6 +37,7 @@ class Intake:
         self.capacity = 0
         self._store: MemoryStore | None = None
         self._users = 0
+        self._lags: LagMeter | None = None
         self._lock = threading.Lock()
         self._sessions: dict[str, SessionTracker] = {}
         self._notes: list[str] = []
@@ -64,8 +68,9 @@ class Intake:
             if not is_done:
                 raise StoreError(f'{lost} records could not be written within {DRAIN_S} s')
 
-    def add(self, record: Record, topic: str, data: bytes | None = None) -> None:
-        """Take a record of a topic, with its bytes if it is a picture."""
+    def add(self, record: Record, topic: str, data: bytes | None = None,
+            through: PictureWorker | None = None) -> None:
+        """Take a record of a topic, with its bytes if it is a picture; that goes `through`."""
         if self.writer is None:
             raise EmvError('the intake is closed')
         if not record.stamp_ns:
@@ -74,11 +79,20 @@ class Intake:
         if tracker is None:
             tracker = self._sessions[record.robot] = self._new_tracker(record.robot)
         self._latest_ns = max(self._latest_ns, record.stamp_ns)
+        if self._lags is not None:
+            self._lags.received(record)
         placed = replace(record, session_id=tracker.session_of(topic, record.stamp_ns))
         if data is not None and isinstance(placed, ImageRecord):
-            self.writer.add_image(data, placed)
+            (self.writer.add_image if through is None else through.take)(data, placed)
         else:
             self.writer.add(placed)
+
+    def put_picture(self, data: bytes, record: ImageRecord) -> None:
+        """Take a picture that was placed already. Raises EmvError where nothing is open."""
+        writer = self.writer
+        if writer is None:
+            raise EmvError('the intake is closed')
+        writer.add_image(data, record)
 
     def flush(self) -> None:
         """Wait until everything is written. Raises StoreError where it takes too long."""
@@ -97,6 +111,11 @@ class Intake:
         self._latest_ns = 0
 
     @property
+    def lag_s(self) -> float | None:
+        """The longest time from a stamp to its commit, of the latest minute; None where unknown."""
+        return None if self._lags is None else self._lags.longest_s
+
+    @property
     def notes(self) -> list[str]:
         """What was odd about clocks and sessions."""
         return [*self._notes, *(note for tracker in self._sessions.values()
@@ -110,7 +129,10 @@ class Intake:
             raise StoreReadOnlyError(
                 f'the memory in {settings.folder} cannot be written by this user: nothing would '
                 'be recorded')
-        writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, memory.queue_size)
+        self._lags = lags = LagMeter(
+            None if clock_source == 'sim' else time.time_ns, settings.ingest.late_tolerance_s)
+        writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, memory.queue_size,
+                             on_commit=lags.committed)
         zone = memory.time_zone or system_zone()
         tolerance_ns = round(settings.ingest.late_tolerance_s * SECOND_NS)
 

@@ -44,6 +44,8 @@ class PerceptionNode(MemoryNode):
         self._is_loaded = self._has_looks = False
         self._notes: dict[str, str] = {}
         self._waiting = (0, 0.0)  # pictures in clips that are not over, and since when
+        self._known = 0  # pictures that were there when the latest pass began
+        self._passed_over = 0
 
     def open(self) -> None:
         """Open the memory; the models are loaded by the first pass."""
@@ -114,11 +116,13 @@ class PerceptionNode(MemoryNode):
             return None
 
     def _pass(self) -> None:
+        self._known = self._survey.latest().counts.get('image', 0)
         report = perceive(
             self._store, self.settings, detector=self._detector, appearance=self._appearance,
             finish=self._is_at_rest(), catch_up=True, cancel=self._ends)
         if report.waiting != self._waiting[0] or report.clips:
             self._waiting = report.waiting, time.monotonic()
+        self._passed_over += report.passed_over
         self._notes['pass'] = '; '.join(report.problems)
         self._log(report)
 
@@ -138,9 +142,14 @@ class PerceptionNode(MemoryNode):
 
     def state(self) -> NodeState:
         """Return what the status tells."""
-        problems = [self.faults.words, self._survey.latest().problem, *self._notes.values()]
+        found = self._survey.latest()
+        problems = [self.faults.words, found.problem, *self._notes.values()]
+        newer = max(0, found.counts.get('image', 0) - self._known)
         return NodeState(
-            findings=self._survey.latest(), problems=[words for words in problems if words])
+            findings=found, problems=[words for words in problems if words],
+            facts={'backlog (pictures)': self._waiting[0] + newer,
+                   'passed over (pictures)': self._passed_over,
+                   'detector': self._detector.name if self._detector else 'none'})
 
 
 def main(args: Sequence[str] | None = None) -> int:

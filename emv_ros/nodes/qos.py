@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    QoSPolicyKind,
+    QoSProfile,
+    ReliabilityPolicy,
+)
 
 # Deep enough for what arrives while one callback runs; pictures are large, and soon old.
 EVENT_DEPTH = 1000
@@ -24,6 +30,13 @@ def latched() -> QoSProfile:
     return QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST,
                       reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def diagnostics() -> QoSProfile:
+    """Return the profile of /diagnostics, as its readers ask for it."""
+    return QoSProfile(depth=10, history=HistoryPolicy.KEEP_LAST,
+                      reliability=ReliabilityPolicy.RELIABLE,
+                      durability=DurabilityPolicy.VOLATILE)
 
 
 def events() -> QoSProfile:
@@ -59,3 +72,11 @@ def in_words(profile: QoSProfile) -> str:
     is_latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     return (f'{"reliable" if is_reliable(profile) else "best effort"}, '
             f'{"transient local" if is_latched else "volatile"}')
+
+
+def policy_in_words(kind: int) -> str:
+    """Return the name of a policy, as an event tells it by its number."""
+    try:
+        return QoSPolicyKind(kind).name.lower()
+    except ValueError:
+        return f'policy {kind}'

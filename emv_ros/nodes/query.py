@@ -20,6 +20,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes import conversions
 from emv_ros.nodes.faults import guarded_service
 from emv_ros.nodes.lifecycle import MemoryNode
+from emv_ros.nodes.model_calls import ModelCalls
 from emv_ros.nodes.parameters import declare
 from emv_ros.nodes.question_action import QuestionAction
 from emv_ros.nodes.questions import Questions
@@ -36,7 +37,7 @@ SPARE_THREADS = 8
 class QueryNode(MemoryNode):
     """Serves questions and look-ups."""
 
-    areas = ('memory', 'retrieval', 'model', 'agent')
+    areas = ('memory', 'privacy', 'retrieval', 'model', 'agent')
 
     def __init__(self, name: str = 'query', **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
@@ -60,7 +61,8 @@ class QueryNode(MemoryNode):
         from emv_ros.retrieval.search import Searcher
 
         self._store = MemoryStore.open(self.settings.memory)
-        self._model = ModelClient(self.settings.model, on_call=self._store.log_call)
+        self._calls = ModelCalls(self._store)
+        self._model = ModelClient(self.settings.model, on_call=self._calls.note)
         searcher = Searcher(self._store, self.settings.retrieval)
         self._questions = Questions(Agent(self._store, self.settings, self._model, searcher))
         self._survey = Survey(self._store)
@@ -73,6 +75,7 @@ class QueryNode(MemoryNode):
 
     def start(self) -> None:
         """Serve."""
+        self._calls.reset()
         lookups = self._lookups
         self._served = [self.create_service(kind, name, callback, callback_group=group)
                         for kind, name, callback, group in (
@@ -138,7 +141,8 @@ class QueryNode(MemoryNode):
                     missing and f'questions are only looked up: {missing}']
         return NodeState(
             findings=self._survey.latest(), problems=[words for words in problems if words],
-            model=self._model.name('agent'), is_model_ready=not missing)
+            model=self._model.name('agent'), is_model_ready=not missing,
+            model_errors=self._calls.errors)
 
 
 def main(args: Sequence[str] | None = None) -> int:

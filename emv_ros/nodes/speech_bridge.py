@@ -13,6 +13,8 @@ from typing import Any
 from std_msgs.msg import String
 
 from emv_ros.action import QueryEpisodicMemory
+from emv_ros.errors import WithheldError
+from emv_ros.ingest.privacy import WordFilter
 from emv_ros.msg import Utterance
 from emv_ros.nodes import conversions, qos
 from emv_ros.nodes.addressing import question_in
@@ -22,6 +24,7 @@ from emv_ros.nodes.echo import EchoGuard
 from emv_ros.nodes.faults import guarded
 from emv_ros.nodes.inputs import TopicInput
 from emv_ros.nodes.lifecycle import MemoryNode
+from emv_ros.nodes.outputs import Output
 from emv_ros.nodes.parameters import declare
 from emv_ros.nodes.running import run
 from emv_ros.nodes.status import NodeState, StatusPublisher
@@ -29,17 +32,19 @@ from emv_ros.nodes.status import NodeState, StatusPublisher
 TYPES = {'emv_ros/msg/Utterance': Utterance, 'std_msgs/msg/String': String}
 LOOK_PERIOD_S = 0.2
 GRACE_S = 30.0  # beyond the time limit of the agent
+NOBODY = 'user'  # who speaks in messages that name nobody, as in speech_ingest
 
 BUSY = 'One moment, I am still thinking about the last question.'
 ABSENT = 'I cannot reach my memory at the moment.'
 FAILED = 'Sorry, I could not find an answer to that.'
+WITHHELD = 'I am not to keep what was said, so I do not answer it.'
 UNKNOWN = 'I have nothing recorded about that.'
 
 
 class SpeechBridge(MemoryNode):
     """Lets a person ask by voice."""
 
-    areas = ('memory', 'agent')
+    areas = ('memory', 'privacy', 'agent')
 
     def __init__(self, name: str = 'speech_bridge', **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
@@ -52,12 +57,14 @@ class SpeechBridge(MemoryNode):
         self.action: str = declare(
             self, 'action', 'query_episodic_memory', 'action that answers questions')
         self._echoes = EchoGuard()
+        self._words = WordFilter(self.settings.privacy)
+        self.faults.hide = self._words.text
         self.inputs: list[TopicInput] = []
 
     def start(self) -> None:
         """Listen."""
-        self._say = self.create_publisher(String, self.say_topic, qos.events())
-        self._own = self.create_publisher(Utterance, self.own_topic, qos.events())
+        self._say = Output(self, String, self.say_topic, qos.events())
+        self._own = Output(self, Utterance, self.own_topic, qos.events())
         self._asker = Asker(
             self, self.action, self.settings.agent.time_limit_s + GRACE_S, self.take)
         self.inputs = [TopicInput(self, self.faults, topic, TYPES, self.receive)
@@ -72,8 +79,8 @@ class SpeechBridge(MemoryNode):
         self.destroy_timer(self._timer)
         self._asker.close()
         self._status.close()
-        for publisher in (self._say, self._own):
-            self.destroy_publisher(publisher)
+        for output in (self._say, self._own):
+            output.close()
 
     def receive(self, message: Any, source: TopicInput) -> None:
         """Ask what was heard, where it is a question to the robot."""
@@ -85,16 +92,27 @@ class SpeechBridge(MemoryNode):
             text, self.wake_words)
         if question is None:
             source.counts.thinned += 1
+        elif not self._may_be_kept(text, '' if is_plain else message.speaker):
+            source.counts.thinned += 1
+            self.say(WITHHELD)
         elif self._asker.is_busy:
             self.say(BUSY)
         elif not self._asker.is_reachable:
             self.say(ABSENT)
         else:
             source.counts.stored += 1
-            goal = QueryEpisodicMemory.Goal(question=question)
+            goal = QueryEpisodicMemory.Goal(question=self._words.text(question))
             if not is_plain:
                 goal.query_time = message.header.stamp
             self._asker.ask(goal)
+
+    def _may_be_kept(self, text: str, speaker: str) -> bool:
+        """Return whether words may be asked at all: a question is kept with its answer."""
+        try:
+            self._words.check(text, speaker or NOBODY)
+        except WithheldError:
+            return False
+        return True
 
     def take(self, result: Any) -> None:
         """Say a result of the action, or what its absence means."""
@@ -119,11 +137,13 @@ class SpeechBridge(MemoryNode):
 
     def state(self) -> NodeState:
         """Return what the status tells."""
-        topics = [source.state() for source in self.inputs]
+        names = {source.topic for source in self.inputs}
+        topics = [source.state(names) for source in self.inputs]
         problems = [self.faults.words, *(
             f'{state.topic}: {state.message}' for state in topics if not state.is_well)]
         if not self._asker.is_reachable:
             problems.append(f'nobody serves the action {self.action}')
+        problems += [self._say.problem, self._own.problem]
         return NodeState(topics=topics, problems=[words for words in problems if words])
 
 

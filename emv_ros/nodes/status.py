@@ -1,14 +1,19 @@
-"""The status that each node publishes: latched, and again every second."""
+"""The status that each node publishes: latched, and again every second; and its diagnostics.
+
+Both are made of one NodeState.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 
 from emv_ros.msg import MemoryStatus
-from emv_ros.nodes import qos
+from emv_ros.nodes import diagnostics, qos
 from emv_ros.nodes.clocks import wall_clock
 from emv_ros.nodes.conversions import status_to_ros
 from emv_ros.nodes.faults import guarded
@@ -35,6 +40,9 @@ class NodeState:
     last_consolidation_ns: int = 0
     model: str = ''
     is_model_ready: bool = False
+    model_errors: int = 0
+    lag_s: float | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)  # what only the diagnostics show
 
 
 class StatusPublisher:
@@ -45,6 +53,8 @@ class StatusPublisher:
         self._look = look
         self.faults = node.faults
         self._publisher = node.create_publisher(MemoryStatus, TOPIC, qos.latched())
+        self._diagnostics = node.create_publisher(
+            DiagnosticArray, diagnostics.TOPIC, qos.diagnostics())
         # The wall clock drives it: a status must come also while simulated time stands still.
         self._timer = node.create_timer(
             PERIOD_S, self.publish, callback_group=MutuallyExclusiveCallbackGroup(),
@@ -55,14 +65,16 @@ class StatusPublisher:
     def publish(self) -> None:
         """Publish the state as it is now."""
         node, state = self._node, self._look()
-        self._publisher.publish(status_to_ros(
-            state, stamp_ns=node.get_clock().now().nanoseconds,
-            robot=node.settings.memory.robot, node=node.get_fully_qualified_name(),
-            is_active=node.is_active))
+        common: dict[str, Any] = {
+            'stamp_ns': node.get_clock().now().nanoseconds, 'is_active': node.is_active,
+            'robot': node.settings.memory.robot, 'node': node.get_fully_qualified_name()}
+        self._publisher.publish(status_to_ros(state, **common))
+        self._diagnostics.publish(diagnostics.diagnostics_to_ros(state, **common))
 
     def close(self) -> None:
         """Say that the node is inactive, and end."""
         self._timer.cancel()
         self._node.destroy_timer(self._timer)
         self.publish()
-        self._node.destroy_publisher(self._publisher)
+        for publisher in (self._publisher, self._diagnostics):
+            self._node.destroy_publisher(publisher)

@@ -15,12 +15,14 @@ import time
 
 from sqlalchemy import func, select
 from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session
 
 from emv_ros.errors import EmvError
 from emv_ros.memory import schema
 from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
+from emv_ros.timeline import SECOND_NS
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +33,12 @@ LOW_SPACE_BYTES = 200_000_000
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one look found. Stamps are None in an empty memory; sizes in bytes."""
+    """What one look found. Stamps are None in an empty memory; sizes in bytes.
+
+    `gone` counts pictures whose file is no more there; `forgettings` those that the audit holds,
+    the latest at `forgotten_ns`; `consolidated_ns` is the end of the latest consolidation, by the
+    wall clock.
+    """
 
     memory: str
     schema_version: str
@@ -44,6 +51,10 @@ class Findings:
     free_bytes: int = 0
     model_tokens: int = 0
     problem: str = ''
+    gone: int = 0
+    forgettings: int = 0
+    forgotten_ns: int | None = None
+    consolidated_ns: int | None = None
 
 
 class Survey:
@@ -99,6 +110,11 @@ class Survey:
             for table in CONSOLIDATED:
                 pending += session.scalar(
                     select(func.count()).select_from(table).where(table.pending)) or 0
+            forgettings, forgotten_ns = session.execute(
+                select(func.count(), func.max(schema.AuditRow.stamp_ns))).one()
+            gone = session.scalar(select(func.count()).select_from(schema.ImageRow).where(
+                schema.ImageRow.gone != '')) or 0
+            consolidated_ns = _latest_consolidation(session)
             images = session.scalar(select(func.sum(schema.ImageRow.size_bytes))) or 0
             call = schema.ModelCallRow
             tokens = session.scalar(
@@ -107,7 +123,8 @@ class Survey:
         return Findings(
             self._where(), SCHEMA_VERSION, counts, start_ns, end_ns, int(pending),
             self._database_bytes(), int(images), free, int(tokens),
-            f'only {free // 1_000_000} MB are free' if free < LOW_SPACE_BYTES else '')
+            f'only {free // 1_000_000} MB are free' if free < LOW_SPACE_BYTES else '',
+            int(gone), int(forgettings), forgotten_ns, consolidated_ns)
 
     def _where(self) -> str:
         url = make_url(self._store.url)
@@ -118,6 +135,13 @@ class Survey:
     def _database_bytes(self) -> int:
         files = self._store.folder.glob(f'{DATABASE_FILE}*')
         return sum(file.stat().st_size for file in files)
+
+
+def _latest_consolidation(session: Session) -> int | None:
+    row = schema.ConsolidationRow
+    latest = session.execute(
+        select(row.begun_ns, row.duration_s).order_by(row.begun_ns.desc()).limit(1)).first()
+    return None if latest is None else latest.begun_ns + round(latest.duration_s * SECOND_NS)
 
 
 RECORDED = (schema.ImageRow, schema.JointSampleRow, schema.PoseRow, schema.UtteranceRow,

@@ -44,7 +44,11 @@ class TopicCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicState:
-    """A look at one topic. `foreign` are types that are published there and not read."""
+    """A look at one topic. `foreign` are types that are published there and not read.
+
+    `mismatch` names the quality of service that a publisher does not offer, `meant` a topic that
+    is there and looks like this one.
+    """
 
     topic: str
     type: str
@@ -58,6 +62,9 @@ class TopicState:
     is_stream: bool
     counts: TopicCounts
     now_s: float
+    rate_hz: float | None = None
+    mismatch: str = ''
+    meant: str = ''
 
     @property
     def age_s(self) -> float | None:
@@ -70,8 +77,11 @@ class TopicState:
         """Return the state."""
         if self.publishers and self.foreign and not self.is_subscribed:
             return TopicHealth.INCOMPATIBLE
+        is_quiet = self.age_s is None or self.age_s > self.stale_s
+        if self.publishers and self.mismatch and is_quiet:
+            return TopicHealth.INCOMPATIBLE
         if self.age_s is not None:
-            return TopicHealth.STALE if self.age_s > self.stale_s else TopicHealth.ACTIVE
+            return TopicHealth.STALE if is_quiet else TopicHealth.ACTIVE
         return TopicHealth.SILENT if self.publishers else TopicHealth.NO_PUBLISHER
 
     @property
@@ -91,7 +101,11 @@ class TopicState:
     def _of_publishers(self) -> str:
         match self.health:
             case TopicHealth.NO_PUBLISHER:
-                return 'no publisher: is the name right, and its node running?'
+                return 'no publisher: ' + (
+                    f'did you mean {self.meant}?' if self.meant
+                    else 'is the name right, and its node running?')
+            case TopicHealth.INCOMPATIBLE if self.is_subscribed:
+                return self._of_mismatch()
             case TopicHealth.INCOMPATIBLE:
                 return (f'its publishers send {", ".join(self.foreign)}, and this node reads '
                         f'{" or ".join(self.expected)}')
@@ -103,7 +117,11 @@ class TopicState:
                 return f'its publisher is gone, no message for {self.age_s or 0:.0f} s'
         if self.foreign:
             return f'another publisher sends {", ".join(self.foreign)}, which is not read'
-        return ''
+        return self._of_mismatch() if self.mismatch else ''
+
+    def _of_mismatch(self) -> str:
+        return (f'a publisher is not heard: its quality of service does not fit, in '
+                f'{self.mismatch}; let it offer what the others offer')
 
     def _of_transport(self) -> str:
         counts = self.counts

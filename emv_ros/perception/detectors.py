@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 import importlib.util
 from pathlib import Path
 
 import emv_ros
-from emv_ros.errors import PerceptionError
+from emv_ros.errors import PerceptionError, SettingsError
 from emv_ros.perception.detections import Detector
 from emv_ros.settings import PerceptionSettings
 
@@ -40,6 +42,25 @@ def make_detector(settings: PerceptionSettings) -> Detector | None:
         chosen, classes=[word for word in classes if word],
         min_confidence=settings.min_confidence, image_size=settings.image_size,
         device=settings.device)
+
+
+def make_label_detector(settings: PerceptionSettings, labels: Iterable[str],
+                        min_confidence: float) -> Detector:
+    """Return the detector of the settings, for things that must be found lest they be stored.
+
+    Raises SettingsError where there is none, or it does not know one of the labels,
+    PerceptionError as `make_detector`.
+    """
+    detector = make_detector(replace(settings, min_confidence=min_confidence))
+    if detector is None:
+        raise SettingsError('privacy.blur_labels needs a detector: set perception.detector')
+    known = {name.casefold() for name in getattr(detector, 'labels', ())}
+    unknown = [label for label in labels if label.casefold() not in known] if known else []
+    if unknown:
+        raise SettingsError(
+            f'privacy.blur_labels: {detector.name} knows no {", ".join(unknown)}; it knows '
+            f'{", ".join(sorted(known))}')
+    return detector
 
 
 def _household() -> Path:

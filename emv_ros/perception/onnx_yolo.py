@@ -63,6 +63,11 @@ class OnnxYolo:
         """The name of the file."""
         return self._path.name
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """The names that it can give; empty where it does not tell."""
+        return frozenset(self._names.values())
+
     def detect(self, pixels: Pixels) -> list[Detection]:
         """Return what is in a picture, the surest first. Raises PerceptionError."""
         picture = as_colour(pixels)

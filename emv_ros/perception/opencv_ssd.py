@@ -48,6 +48,11 @@ class OpenCvSsd:
         """The package and the file."""
         return self._name
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """The names that it can give; empty where it does not tell."""
+        return frozenset(COCO.values())
+
     def detect(self, pixels: Pixels) -> list[Detection]:
         """Return what is in a picture, the surest first. Raises PerceptionError."""
         import cv2

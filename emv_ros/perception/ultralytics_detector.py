@@ -72,6 +72,11 @@ class UltralyticsDetector:
         """The name of the checkpoint."""
         return Path(self._checkpoint).name
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """The names that it can give; empty where it does not tell."""
+        return frozenset(class_names(self._model.names).values())
+
     def detect(self, pixels: Pixels) -> list[Detection]:
         """Return what is in a picture, the surest first. Raises PerceptionError."""
         picture = as_colour(pixels)
