@@ -19,11 +19,12 @@ FEW = 20
 
 
 def check_share(session: Session, going: Mapping[str, int], max_share: float, *,
-                force: bool = False) -> None:
+                force: bool = False, of: Mapping[str, int] | None = None) -> None:
     """Raise ShareError where more of a kind is to go than the share allows, unless forced.
 
     going: how many rows of each kind (see `schema.KINDS`) would go; other names are passed over.
     max_share: 0..1, the setting `memory.max_share`; 1 allows all.
+    of: how many of a kind are stored, where that is not the number of its rows.
     """
     if force or max_share >= 1.0:
         return
@@ -31,7 +32,7 @@ def check_share(session: Session, going: Mapping[str, int], max_share: float, *,
     for kind, number in going.items():
         if number < 1 or kind not in schema.KINDS:
             continue
-        stored = int(session.scalar(
+        stored = of[kind] if of is not None and kind in of else int(session.scalar(
             select(func.count()).select_from(schema.KINDS[kind])) or 0)
         if stored >= FEW and number > max_share * stored:
             told.append(f'{number} of {stored} rows of the kind {kind.replace("_", " ")}')
