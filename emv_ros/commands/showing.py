@@ -70,7 +70,8 @@ def _fields(item: Details, store: MemoryStore, zone: tzinfo, with_empty: bool) -
         name: values.pop(name) for name in ('stamp', 'start', 'end') if name in values}
     fields: dict[str, Any] = {
         'id': f'{ID_LETTERS[item.kind]}{item.ref_id}', 'kind': item.kind, 'robot': item.robot,
-        **when, **values, 'picture_path': item.picture_path, **links}
+        **when, **values, 'picture_path': item.picture_path,
+        'dropped_by_retention': list(item.lost), **links}
     if with_empty:
         return fields
     return {name: value for name, value in fields.items()

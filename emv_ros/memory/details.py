@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
+from emv_ros.memory.dropped import PREFIX, lost_by
 from emv_ros.memory.entities import merged_ids, stands_for
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
@@ -27,7 +28,8 @@ class Details:
     `members` the records that a node was made of, or the observations of a clip or entity (of one
     that was merged, those of the entity that it stands for). `parts` are rows that belong to this
     one alone: objects and relations of a scene, what persons said of an entity, what was merged
-    into it. `picture_path` is '' where there is none.
+    into it. `picture_path` is '' where there is none. `lost` are the kinds of records that a node
+    was made of and that retention dropped.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class Details:
     parts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     images: tuple[int, ...] = ()
     picture_path: str = ''
+    lost: tuple[str, ...] = ()
 
 
 def parse_id(text: str) -> Reference | None:
@@ -68,7 +71,8 @@ def details(store: MemoryStore, kind: str, ref_id: int) -> Details:
             values=_columns(row), path=_path(session, kind, row),
             children=_children(session, kind, ref_id), members=_members(session, kind, ref_id),
             parts=_parts(session, kind, ref_id), images=_images(session, kind, row),
-            picture_path=picture)
+            picture_path=picture,
+            lost=lost_by(session, [ref_id]).get(ref_id, ()) if kind == 'node' else ())
 
 
 def _columns(row: Any, without: frozenset[str] = _INTERNAL) -> dict[str, Any]:
@@ -99,7 +103,8 @@ def _members(session: Session, kind: str, ref_id: int) -> tuple[Reference, ...]:
     observation, member = schema.ObservationRow, schema.NodeMemberRow
     if kind == 'node':
         return tuple((name, key) for name, key in session.execute(
-            select(member.kind, member.ref_id).where(member.node_id == ref_id)
+            select(member.kind, member.ref_id).where(
+                member.node_id == ref_id, ~member.kind.startswith(PREFIX, autoescape=True))
             .order_by(member.kind, member.ref_id)))
     if kind not in ('entity', 'clip'):
         return ()

@@ -51,6 +51,25 @@ def lost_by(session: Session, node_ids: Iterable[int]) -> dict[int, tuple[str, .
     return found
 
 
+def marked_within(session: Session, robot_id: int, start_ns: int, end_ns: int) -> set[int]:
+    """Return the nodes of a robot that lost records and touch a span, ends included.
+
+    Whoever forgets a time takes their words back as well: no record leads there any more.
+    """
+    row, node = schema.NodeMemberRow, schema.NodeRow
+    return set(session.scalars(
+        select(node.id).join(row, row.node_id == node.id).where(
+            node.robot_id == robot_id, node.start_ns <= end_ns, node.end_ns >= start_ns,
+            row.kind.startswith(PREFIX, autoescape=True)).distinct()))
+
+
+def unmark(session: Session, node_ids: Iterable[int]) -> None:
+    """Take the marks of nodes away, whose words are taken back: they are derived anew."""
+    row = schema.NodeMemberRow
+    session.execute(delete(row).where(
+        among(row.node_id, sorted(node_ids)), row.kind.startswith(PREFIX, autoescape=True)))
+
+
 def drop_rows(session: Session, robot_id: int, kind: str, stamps: Mapping[int, int]) -> None:
     """Delete records of a robot by {id: stamp_ns}, with what is part of them, and leave marks."""
     ids = list(stamps)
@@ -58,9 +77,9 @@ def drop_rows(session: Session, robot_id: int, kind: str, stamps: Mapping[int, i
     if kind in RAW:
         first = _first_in_raw_events(session, robot_id, stamps)
     else:
-        first = dict(session.execute(
-            select(row.node_id, func.min(row.ref_id)).where(
-                row.kind == kind, among(row.ref_id, ids)).group_by(row.node_id)).tuples().all())
+        first = {item.node_id: item.ref_id for item in session.execute(
+            select(row.node_id, func.min(row.ref_id).label('ref_id')).where(
+                row.kind == kind, among(row.ref_id, ids)).group_by(row.node_id))}
         session.execute(delete(row).where(row.kind == kind, among(row.ref_id, ids)))
     known = set(session.scalars(select(row.node_id).where(
         row.kind == mark_of(kind), among(row.node_id, list(first)))))

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from emv_ros.errors import RecordError
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
+from emv_ros.memory.dropped import is_mark, kind_of, mark_of
 from emv_ros.memory.export_choice import Choice
 from emv_ros.memory.export_format import BY_NAME, Column, Kind, number, text
 
@@ -45,7 +46,10 @@ def parts_of(choice: Choice, kind: Kind, ids: Collection[int]) -> Parts:
         for item in choice.session.execute(
                 select(row.node_id, row.kind, row.ref_id).where(among(row.node_id, sorted(ids)))
                 .order_by(row.node_id, row.kind, row.ref_id)):
-            put(item.node_id, 'members', [item.kind, item.ref_id])
+            if is_mark(item.kind):
+                put(item.node_id, 'dropped', [kind_of(item.kind), item.ref_id])
+            else:
+                put(item.node_id, 'members', [item.kind, item.ref_id])
     return found
 
 
@@ -106,7 +110,9 @@ def part_rows(kind: Kind, values: Mapping[str, Any], line: Mapping[str, Any],
             'vector': _bytes(item)}) for item in _items(line, 'looks')]
     elif kind.name == 'node':
         made += [(schema.NodeMemberRow, {'node_id': values['id'], **member})
-                 for member in _members(line, shift)]
+                 for member in (*_members(line, 'members', shift),
+                                *(member | {'kind': mark_of(member['kind'])}
+                                  for member in _members(line, 'dropped', shift)))]
     return made
 
 
@@ -119,8 +125,8 @@ def _object(item: Mapping[str, Any], shift: Shift) -> dict[str, Any]:
     return values
 
 
-def _members(line: Mapping[str, Any], shift: Shift) -> Iterable[dict[str, Any]]:
-    for item in line.get('members') or ():
+def _members(line: Mapping[str, Any], name: str, shift: Shift) -> Iterable[dict[str, Any]]:
+    for item in line.get(name) or ():
         if not isinstance(item, list) or len(item) != 2 or item[0] not in BY_NAME:
             raise RecordError(f'{item!r} is no member of a node')
         yield {'kind': item[0], 'ref_id': shift(item[0], number({'ref': item[1]}, 'ref'))}

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
+from emv_ros.memory.dropped import PREFIX
 from emv_ros.memory.entities import entities_called, stands_for
 from emv_ros.memory.names import match_names, names_like, stem
 from emv_ros.memory.rows import object_of, record_of, relation_of
@@ -302,7 +303,8 @@ def members(store: MemoryStore, node_id: int) -> list[tuple[str, int]]:
     row = schema.NodeMemberRow
     with store.reading() as session:
         return [(kind, ref_id) for kind, ref_id in session.execute(
-            select(row.kind, row.ref_id).where(row.node_id == node_id)
+            select(row.kind, row.ref_id).where(
+                row.node_id == node_id, ~row.kind.startswith(PREFIX, autoescape=True))
             .order_by(row.kind, row.ref_id))]
 
 

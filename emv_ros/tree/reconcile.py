@@ -3,6 +3,10 @@
 A node that stands for the same run, words, scene or goal as before keeps its id, so that an
 answer that cites it stays true; one that has not changed is not written at all. Nothing above
 level 3 is touched here but `parent_id`.
+
+A node that lost records to retention is sealed, with all above it: what is left does not tell what
+it told. It keeps its words and its place; records that come late join it as members, or are nodes
+of their own beside it or below it.
 """
 
 from __future__ import annotations
@@ -15,12 +19,14 @@ from sqlalchemy import and_, delete, insert, or_, select
 
 from emv_ros.memory import schema
 from emv_ros.memory.documents import text_of
+from emv_ros.memory.dropped import PREFIX, is_mark
 from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.memory.rows import record_of, row_of
 from emv_ros.records import Node
 from emv_ros.timeline import Interval
 from emv_ros.tree.drafts import Draft
 from emv_ros.tree.levels import EVENT
+from emv_ros.tree.reopening import BLANK
 from emv_ros.tree.stretch import chunks
 from emv_ros.tree.unread import storable
 
@@ -67,23 +73,44 @@ class Reconciler:
             waiting = [node.id for node in below]
         self.members: dict[int, set[tuple[str, int]]] = {}
         row = schema.NodeMemberRow
+        marked: set[int] = set()
         for part in chunks(list(self.nodes)):
             for kind, ref_id, node_id in self.session.execute(
                     select(row.kind, row.ref_id, row.node_id).where(row.node_id.in_(part))):
-                self.members.setdefault(node_id, set()).add((kind, ref_id))
+                if is_mark(kind):
+                    marked.add(node_id)
+                else:
+                    self.members.setdefault(node_id, set()).add((kind, ref_id))
+        self.sealed = self._with_those_above(marked)
         self._keys: dict[Key, int] = {}
         for node_id, node in self.nodes.items():
             for key in self._keys_of(node, self.members.get(node_id, set())):
                 self._keys.setdefault(key, node_id)
 
+    def _with_those_above(self, node_ids: Iterable[int]) -> set[int]:
+        found: set[int] = set()
+        for start in node_ids:
+            node_id: int | None = start
+            while node_id in self.nodes and node_id not in found:
+                found.add(node_id)
+                node_id = self.nodes[node_id].parent_id
+        return found
+
+    def _are_told(self, draft: Draft) -> bool:
+        """Whether raw records, which are members of nothing, lie in a sealed node."""
+        return not draft.records and not draft.children and any(
+            self.nodes[key].start_ns <= draft.end_ns and draft.start_ns <= self.nodes[key].end_ns
+            for key in self.sealed)
+
     def apply(self, drafts: Sequence[Draft]) -> Reconciled:
-        """Make the stored nodes what the drafts say."""
+        """Make the stored nodes what the drafts say; what is sealed stays."""
         done = Reconciled()
+        drafts = [draft for draft in drafts if not self._are_told(draft)]
         everyone = [part for draft in drafts for part in draft.walk()]
         rows = self._claim(everyone, done)
         self._set_parents(drafts, rows, done)
-        gone = [node for node_id, node in self.nodes.items()
-                if node_id not in {row.id for row in rows.values()}]
+        kept = {row.id for row in rows.values()} | self.sealed
+        gone = [node for node_id, node in self.nodes.items() if node_id not in kept]
         done.bereft |= {node.parent_id for node in gone if node.parent_id is not None}
         self._rewrite_members(everyone, rows, done)
         self._remove([node.id for node in gone])
@@ -129,7 +156,11 @@ class Reconciler:
         return row
 
     def _refresh(self, row: schema.NodeRow, draft: Draft, done: Reconciled) -> None:
+        if row.id in self.sealed and row.summary != BLANK:
+            return
         values = _values(draft)
+        if row.id in self.sealed:  # words were taken back; it still holds what is sealed
+            values |= {name: getattr(row, name) for name in ('level', 'start_ns', 'end_ns')}
         differing = {name for name in DERIVED if getattr(row, name) != values[name]}
         if not differing:
             return
@@ -146,12 +177,14 @@ class Reconciler:
                      done: Reconciled) -> None:
         for draft in drafts:
             row = rows[id(draft)]
-            if row.parent_id in self.nodes:
+            if row.parent_id in self.nodes and row.id not in self.sealed:
                 row.parent_id = None  # it was part of a goal
             for part in draft.walk():
                 parent = rows[id(part)]
                 for ordinal, child in enumerate(part.children):
                     below = rows[id(child)]
+                    if below.id in self.sealed:
+                        continue
                     if below.parent_id not in self.nodes and below.parent_id is not None:
                         done.bereft.add(below.parent_id)  # it was top-level
                     if (below.parent_id, below.ordinal) != (parent.id, ordinal):
@@ -165,7 +198,8 @@ class Reconciler:
         stale = [node_id for node_id, members in self.members.items()
                  if wanted.get(node_id, set()) != members]
         for part in chunks(stale):
-            self.session.execute(delete(row).where(row.node_id.in_(part)))
+            self.session.execute(delete(row).where(
+                row.node_id.in_(part), ~row.kind.startswith(PREFIX, autoescape=True)))
         fresh = [(kind, ref_id, node_id) for node_id, members in wanted.items()
                  if members and (node_id in stale or node_id not in self.members)
                  for kind, ref_id in sorted(members)]

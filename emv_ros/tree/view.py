@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import queries, schema
+from emv_ros.memory.dropped import is_mark
 from emv_ros.memory.queries import Page, Window, as_of
 from emv_ros.memory.rows import record_of
 from emv_ros.memory.schema import NodeRow
@@ -299,7 +300,8 @@ class TreeView:
         row = schema.NodeMemberRow
         return [(kind, ref_id) for some in _parts(node_ids)
                 for kind, ref_id in session.execute(
-                    select(row.kind, row.ref_id).where(row.node_id.in_(some)))]
+                    select(row.kind, row.ref_id).where(row.node_id.in_(some)))
+                if not is_mark(kind)]
 
     def _records(self, session: Session, members: Sequence[tuple[str, int]]) -> list[Any]:
         robots = self._robots(session)
