@@ -259,7 +259,8 @@ class RetentionSettings:
     picture_days: int = setting(
         0, 'days after which pictures go that are no evidence; 0: never', 0, 36_500)
     evidence_days: int = setting(
-        0, 'days after which pictures go that biographies or answers show; 0: never', 0, 36_500)
+        0, 'days after which all pictures go, those that biographies or answers show, too; '
+        '0: never', 0, 36_500)
     motion_days: int = setting(
         0, 'days after which joint samples and poses go; 0: never', 0, 36_500)
     scene_days: int = setting(
