@@ -62,6 +62,10 @@ class ShareError(EmvError):
     """More of a kind of record would be dropped at once than the settings allow without force."""
 
 
+class ForgettingCanceledError(EmvError):
+    """A forgetting was given up before its commit: nothing is forgotten."""
+
+
 class NotFoundError(EmvError):
     """An id that names nothing in this memory."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import re
 from typing import Any
 
-from sqlalchemy import String, and_, cast, delete, func, select
+from sqlalchemy import String, and_, cast, func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.holding import held
@@ -25,7 +25,9 @@ from emv_ros.timeline import SECOND_NS
 
 # Descriptions take in what was around within less than this.
 AROUND_NS = 120 * SECOND_NS
-DETECTOR, SOURCE = 'detector', 'source'
+DETECTOR, SOURCE, MODEL = 'detector', 'source', 'model'
+# The attributes that a vision model writes.
+_OF_MODELS = frozenset(('detected', 'described', 'clothing', 'appearance'))
 # Letters of words that are written without spaces between them (Thai, Chinese, Korean, …).
 _UNSPACED = '\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff'
 _LETTER = rf'[^\W{_UNSPACED}]'
@@ -81,24 +83,27 @@ def forget_mentions(session: Session, rows: Sequence[Any], names: Names, reopen:
             row.extra['told_by']['id'].as_integer().in_(sorted(going)))):
         if item.id not in going:
             found[item.id] = item
-    reopen(session, 'observation', sorted(found))
-    for item in found.values():
-        _take_back(item, pattern)
+    take_back(session, list(found.values()), reopen, telling(names.all))
+    return len(found)
+
+
+def take_back(session: Session, items: Sequence[Any], reopen: Reopen,
+              is_told_by: Callable[[Any], bool] = lambda _: False) -> None:
+    """Take the words of descriptions back, to be described anew where pictures show them.
+
+    is_told_by: whether an attribute tells what must not stay; what a model told goes anyway.
+    """
+    reopen(session, 'observation', sorted(item.id for item in items))
+    called: dict[int, set[str]] = {}
+    for item in items:
+        before = item.name
+        _take_back(item, is_told_by)
+        if item.name != before and item.entity_id is not None:
+            called.setdefault(item.entity_id, set()).add(before)
     session.flush()
-    renew_documents(session, 'observation', list(found.values()))
-    return len(found)
-
-
-def forget_questions(session: Session, ids: Iterable[str], names: Names) -> int:
-    """Delete logged questions whose answer or trace shows one of the ids or a name that is gone."""
-    row = schema.QueryRow
-    pattern = _pattern({*ids, *names.gone})
-    if pattern is None:
-        return 0
-    found = [item.id for item in session.scalars(select(row)) if pattern.search(_text(
-        [item.question, item.answer, item.message, item.evidence, item.trace]))]
-    session.execute(delete(row).where(among(row.id, found)))
-    return len(found)
+    renew_documents(session, 'observation', items)
+    for entity_id, names in called.items():
+        rename_left(session, [entity_id], Names(frozenset(names), frozenset()))
 
 
 def once_called(session: Session, names: Names) -> list[int]:
@@ -153,10 +158,13 @@ def rename_left(session: Session, entity_ids: Sequence[int], names: Names) -> in
     return len(changed)
 
 
-def _take_back(item: Any, pattern: re.Pattern[str] | None) -> None:
+def _take_back(item: Any, is_told_by: Callable[[Any], bool]) -> None:
     item.event = item.text = item.location = ''
-    item.attributes = {key: value for key, value in item.attributes.items()
-                       if pattern is None or not pattern.search(_text({key: value}))}
+    told = dict(item.attributes)
+    if item.made_by == MODEL:
+        item.name = str(told.get('detected') or item.name)
+        told = {key: value for key, value in told.items() if key not in _OF_MODELS}
+    item.attributes = {key: value for key, value in told.items() if not is_told_by({key: value})}
     item.extra = {key: value for key, value in item.extra.items()
                   if key not in ('told_by', 'evidence', 'description_confidence')}
     item.model = item.prompt_version = ''

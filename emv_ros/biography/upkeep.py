@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-import logging
 import threading
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,10 @@ from sqlalchemy import select
 from emv_ros.biography.association import AssociationReport, Associator
 from emv_ros.biography.clothing import ClothingReport, name_people
 from emv_ros.biography.describing import DescriptionReport, describe
-from emv_ros.biography.forgetting import clear_files
 from emv_ros.biography.joining import EntityWriter
 from emv_ros.biography.rebuild import finish, is_begun
-from emv_ros.errors import StoreError
 from emv_ros.memory import schema
+from emv_ros.memory.clearing import clear_what_is_left
 from emv_ros.memory.imports import check_whole
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
@@ -30,7 +28,6 @@ from emv_ros.settings import Settings
 if TYPE_CHECKING:
     from emv_ros.biography.looking import Vision
 
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -76,10 +73,7 @@ class Upkeep:
         """
         check_whole(self._store)
         report = UpkeepReport()
-        try:
-            clear_files(self._store)  # of a forgetting that was ended
-        except StoreError as error:
-            log.warning('pictures that were forgotten are still there: %s', error)
+        clear_what_is_left(self._store)
         report.described = describe(
             self._store, self._settings, robot, vision, cancel, before_call)
         if robot not in self._associators:

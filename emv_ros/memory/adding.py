@@ -33,6 +33,8 @@ Placing = Callable[[Session, Record], tuple[int, int]]
 def add_records(session: Session, records: Iterable[Record], place: Placing) -> list[int]:
     """Add the rows of records and return their ids in order; a report's is that of its run.
 
+    A report of a run that was forgotten is left out: its id is 0.
+
     Raises RecordError for a record that no memory could hold.
     """
     ids: list[int] = []
@@ -56,6 +58,7 @@ def add_records(session: Session, records: Iterable[Record], place: Placing) -> 
         runs = [(position, folding.fold(robot_id, session_id, report))
                 for position, robot_id, session_id, report in sorted(
                     reports, key=lambda item: item[3].stamp_ns)]
+        folding.forgotten.save()
         rows = list(folding.touched.values())
         new = [row for row in rows if inspect(row).pending]
         known = [row for row in rows if not inspect(row).pending]
@@ -63,7 +66,7 @@ def add_records(session: Session, records: Iterable[Record], place: Placing) -> 
         _document_new(session, [_document('skill_event', row) for row in new])
         renew_documents(session, 'skill_event', known)
         for position, row in runs:
-            ids[position] = row.id
+            ids[position] = row.id if row is not None else 0
     return ids
 
 

@@ -9,12 +9,13 @@ from a repeat. What fits no run begins one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from emv_ros.memory.forgotten_runs import ForgottenRuns
 from emv_ros.memory.schema import SkillEventRow
 from emv_ros.records import SkillReport, Status
 from emv_ros.timeline import SECOND_NS
@@ -64,13 +65,14 @@ class Folding:
     """The folding of the reports of one transaction; each skill's runs are loaded once."""
 
     def __init__(self, session: Session) -> None:
-        """Fold in a write session; whoever ends it flushes."""
+        """Fold in a write session; whoever ends it flushes, and saves what was forgotten."""
         self.touched: dict[int, SkillEventRow] = {}
+        self.forgotten = ForgottenRuns(session)
         self._session = session
         self._runs: dict[Key, _Runs] = {}
 
-    def fold(self, robot_id: int, session_id: int, report: SkillReport) -> SkillEventRow:
-        """Return the run of the report, changed by it or made by it."""
+    def fold(self, robot_id: int, session_id: int, report: SkillReport) -> SkillEventRow | None:
+        """Return the run of the report, changed by it or made by it; None for a forgotten one."""
         key = (robot_id, session_id, report.skill, report.source_id)
         goals = () if report.source_id else tuple(report.goal_stack)
         runs = self._runs.get(key)
@@ -86,12 +88,26 @@ class Folding:
                     runs.by_goals.get(goals, []).sort(key=_start)
                 break
         else:
+            if self._is_forgotten(robot_id, session_id, report):
+                return None
             row = _new_row(robot_id, session_id, report)
             self._session.add(row)
             if runs.is_complete or row.stamp_ns >= runs.floor_ns:
                 _place(runs.by_goals.setdefault(goals, []), row)
         self.touched[id(row)] = row
         return row
+
+    def _is_forgotten(self, robot_id: int, session_id: int, report: SkillReport) -> bool:
+        """Whether a report goes on with a run that was forgotten, which then has its course."""
+        if not self.forgotten:
+            return False
+        for row in self.forgotten.near(robot_id, session_id, report):
+            if _belongs(row, report):
+                _extend(row, replace(report, narration='', trigger='', parameters={},
+                                     goal_stack=(), parent_source_id=''))
+                self.forgotten.keep(row)
+                return True
+        return False
 
 
 def _start(row: SkillEventRow) -> int:

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session as OrmSession
 from emv_ros.errors import NotFoundError, RecordError, StoreError, StoreReadOnlyError
 from emv_ros.memory import schema
 from emv_ros.memory.adding import add_records, renew_documents
+from emv_ros.memory.clearing import clear_what_is_left
 from emv_ros.memory.database import (
     fold_log,
     is_read_only,
@@ -69,6 +70,7 @@ class MemoryStore:
         self._sessions: dict[int, int] = {}
         try:
             migrate(self._engine, folder, self.is_read_only)
+            clear_what_is_left(self)
         except BaseException:
             self.close()
             raise

@@ -2,7 +2,7 @@
 
 A file is used only if it is whole (a checksum says so), of this layout and of the same name of
 contents; whether it is of this memory, and how far behind, its mark in the journal of changes
-tells the caller. It holds no text, yet it is made of texts: `forget_caches` belongs to every
+tells the caller. It holds no text, yet it is made of texts: `memory.clearing` removes it with every
 forgetting. A memory whose folder cannot be written has no caches.
 """
 
@@ -23,7 +23,6 @@ from emv_ros.memory.changes import Mark
 
 logger = logging.getLogger(__name__)
 
-FOLDER = 'cache'
 LAYOUT = 'emv_ros cache 2'
 ALIGNMENT = 64
 HEADER_BYTES = 4096
@@ -83,12 +82,6 @@ def read_cache(file: Path, contents: str) -> tuple[Mark, Arrays] | None:
     except (ValueError, KeyError, TypeError) as error:
         logger.warning('%s cannot be used and is made anew: %s', file, error)
         return None
-
-
-def forget_caches(folder: Path) -> None:
-    """Remove all that search keeps beside the database of a memory's folder."""
-    for file in (folder / FOLDER).glob('*'):
-        file.unlink(missing_ok=True)
 
 
 def _checked(mapped: Any, contents: str) -> tuple[Mark, Arrays]:

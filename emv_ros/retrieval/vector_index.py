@@ -22,10 +22,11 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.among import Numbers, among
 from emv_ros.memory.changes import Mark, mark_of
+from emv_ros.memory.clearing import CACHES
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.arrays import MAX_RECENT, Columns
-from emv_ros.retrieval.cache_file import FOLDER, read_cache, write_cache
+from emv_ros.retrieval.cache_file import read_cache, write_cache
 from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.following import Follower
 from emv_ros.retrieval.lexical import Group, group_key
@@ -57,7 +58,7 @@ class VectorIndex(Follower):
         self._model = model
         self.dimension = dimension
         name = blake2b(f'{model} {dimension}'.encode(), digest_size=8).hexdigest()
-        self._file = store.folder / FOLDER / f'vectors-{name}.bin'
+        self._file = store.folder / CACHES / f'vectors-{name}.bin'
         self._contents = f'vectors 1 of schema {SCHEMA_VERSION} by {model[:1000]}, {dimension}'
         # Of the table: rows of classes take twice as long to come.
         stored = sa.inspect(schema.EmbeddingRow).local_table.c

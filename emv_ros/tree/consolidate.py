@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
+from emv_ros.memory.clearing import clear_what_is_left
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings, TreeSettings
 from emv_ros.timeline import parse_zone, to_datetime
@@ -51,6 +52,7 @@ def consolidate(
     tree = settings.tree if isinstance(settings, Settings) else settings
     report = ConsolidationReport()
     begun = time.monotonic()
+    clear_what_is_left(store)
     with holding(store) as lease:
         end_killed(store)
         writer = SummaryWriter(model, tree, cancel, lease.renew, HourlyBudget(store, tree))

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
+from emv_ros.memory.dropped import unmark
 from emv_ros.timeline import SECOND_NS, Interval
 from emv_ros.tree.heads import drop_head
 from emv_ros.tree.levels import EPISODE, EVENT, GOAL
@@ -113,9 +114,17 @@ def take_up(session: Session, robot_id: int, done: Interval) -> None:
 
 def _blank(session: Session, kind: str, ref_ids: Sequence[int]) -> None:
     """Take back what the nodes of records say, and those above them, up to the root."""
-    member, node = schema.NodeMemberRow, schema.NodeRow
-    holders = set(session.scalars(select(member.node_id).where(
-        member.kind == kind, member.ref_id.in_(ref_ids))))
+    member = schema.NodeMemberRow
+    blank(session, set(session.scalars(select(member.node_id).where(
+        member.kind == kind, member.ref_id.in_(ref_ids)))))
+
+
+def blank(session: Session, holders: set[int]) -> None:
+    """Take back what nodes say, and those above them, up to the root; they are written anew.
+
+    Of events and goals also their spans must be re-opened, see `reopen_spans`.
+    """
+    node = schema.NodeRow
     rows: dict[int, Any] = {}
     waiting = holders
     while waiting:
@@ -123,6 +132,7 @@ def _blank(session: Session, kind: str, ref_ids: Sequence[int]) -> None:
             select(node).where(node.id.in_(sorted(waiting)[start:start + IN_LIMIT])))]
         rows.update((row.id, row) for row in found)
         waiting = {row.parent_id for row in found if row.parent_id is not None} - set(rows)
+    unmark(session, rows)
     for row in rows.values():
         row.summary = BLANK
         if row.id in holders:

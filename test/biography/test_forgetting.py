@@ -14,12 +14,12 @@ from sqlalchemy import select
 
 from emv_ros.agent.forgetting import forget
 from emv_ros.biography.corrections import merge, split
-from emv_ros.biography.forgetting import clear_files, forget_observations
 from emv_ros.biography.rebuild import rebuild
 from emv_ros.biography.shown_in import files_showing
 from emv_ros.biography.upkeep import keep
 from emv_ros.errors import NotFoundError, StoreError
 from emv_ros.memory import schema
+from emv_ros.memory.clearing import clear_files, is_noted
 from emv_ros.memory.clip_writer import ClipParts, Mark, Seen, SeenScene, Shown, write_clip
 from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.queries import observations
@@ -41,7 +41,6 @@ from emv_ros.records import (
 from emv_ros.settings import Settings, TreeSettings
 from emv_ros.timeline import SECOND_NS, parse_stamp
 from emv_ros.tree.consolidate import consolidate
-from emv_ros.tree.reopening import reopen, scrub
 
 NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SECRET = 'zanzibar'
@@ -279,8 +278,8 @@ def test_one_of_two_observations_leaves_its_entity_with_the_name_of_the_other(li
 def test_an_unknown_id_forgets_nothing(life: Life) -> None:
     with pytest.raises(NotFoundError, match='o99'):
         wipe(life, ('observation', life.secret), ('observation', 99))
-    with pytest.raises(NotFoundError, match='cannot be forgotten yet'):
-        wipe(life, ('observation', life.secret), ('utterance', 1))
+    with pytest.raises(NotFoundError, match='u99'):
+        wipe(life, ('observation', life.secret), ('utterance', 99))
     assert len(observations(life.store, name=SECRET)) == 1
 
 
@@ -288,15 +287,14 @@ def test_a_crash_before_the_old_files_are_gone_is_made_good(
         life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     store, old = life.store, names(life.store.folder)
 
-    def stop(_store: MemoryStore) -> int:
-        raise KeyboardInterrupt
+    def stop(_store: MemoryStore) -> str:
+        if is_noted(_store):
+            raise KeyboardInterrupt
+        return ''
 
-    options = {'author': '', 'reason': 'r', 'stamp_ns': 1, 'reopen': reopen, 'scrub': scrub}
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        real, calls = clear_files, []
-        patch.setattr('emv_ros.biography.forgetting.clear_files', lambda store: (
-            stop(store) if calls else calls.append(1) or real(store)))
-        forget_observations(store, [life.secret], **options)
+        patch.setattr('emv_ros.agent.forgetting.clear', stop)
+        wipe(life, ('observation', life.secret))
     assert old <= names(store.folder)
     keep(store, Settings(), 'r2')  # as each consolidation does
     assert not old & names(store.folder)

@@ -1,0 +1,114 @@
+"""The rows that are to go, by kind, as a temporary table of the transaction that drops them.
+
+So a statement names millions of them at once, and this process holds none. It holds ids alone, no
+words; it is dropped at the end of the transaction that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    MetaData,
+    Select,
+    String,
+    Table,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+)
+from sqlalchemy.orm import Session
+
+LOT = 500
+_TABLE = Table(
+    'going', MetaData(), Column('kind', String, primary_key=True),
+    Column('ref_id', BigInteger, primary_key=True, autoincrement=False), prefixes=['TEMPORARY'])
+
+
+class Going:
+    """The ids that go, see `going`. A kind is one of `schema.KINDS`, or a name of the caller's."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(self, kind: str, ids: Iterable[int]) -> None:
+        """Add ids of a kind; those that are there stay."""
+        wanted = sorted(set(ids))
+        for start in range(0, len(wanted), LOT):
+            part = wanted[start:start + LOT]
+            known = set(self._session.scalars(select(_TABLE.c.ref_id).where(
+                _TABLE.c.kind == kind, _TABLE.c.ref_id.in_(part))))
+            if fresh := [{'kind': kind, 'ref_id': key} for key in part if key not in known]:
+                self._session.execute(insert(_TABLE), fresh)
+
+    def add_from(self, kind: str, query: Select[Any]) -> None:
+        """Add what a query returns, one column of ids."""
+        found = query.distinct().subquery()
+        key = found.c[0]
+        self._session.execute(insert(_TABLE).from_select(['kind', 'ref_id'], select(
+            literal(kind), key).where(key.is_not(None), key.not_in(self.ids(kind)))))
+
+    def keep(self, kind: str, query: Select[Any]) -> None:
+        """Leave of a kind what a query returns, and take out the rest."""
+        self._session.execute(delete(_TABLE).where(
+            _TABLE.c.kind == kind, _TABLE.c.ref_id.not_in(query)))
+
+    def take_out(self, kind: str, ids: Iterable[int] | None = None) -> None:
+        """Take ids of a kind out again; all of it where none are given."""
+        if ids is None:
+            self._session.execute(delete(_TABLE).where(_TABLE.c.kind == kind))
+            return
+        wanted = sorted(set(ids))
+        for start in range(0, len(wanted), LOT):
+            self._session.execute(delete(_TABLE).where(
+                _TABLE.c.kind == kind, _TABLE.c.ref_id.in_(wanted[start:start + LOT])))
+
+    def without(self, kind: str, other: str) -> None:
+        """Take out of a kind the ids that go as another."""
+        self._session.execute(delete(_TABLE).where(
+            _TABLE.c.kind == kind, _TABLE.c.ref_id.in_(self.ids(other))))
+
+    def ids(self, kind: str) -> Select[tuple[int]]:
+        """Return the query of the ids of a kind, for conditions."""
+        table = _TABLE.alias()  # or SQLAlchemy takes it for that of the statement around it
+        return select(table.c.ref_id).where(table.c.kind == kind)
+
+    def count(self, kind: str) -> int:
+        """Return how many ids of a kind go."""
+        return int(self._session.scalar(
+            select(func.count()).select_from(_TABLE).where(_TABLE.c.kind == kind)) or 0)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many ids go, by kind."""
+        return {kind: int(number) for kind, number in self._session.execute(
+            select(_TABLE.c.kind, func.count()).group_by(_TABLE.c.kind))}
+
+    def has(self, kind: str, ref_id: int) -> bool:
+        """Whether an id goes."""
+        return self._session.scalar(select(_TABLE.c.ref_id).where(
+            _TABLE.c.kind == kind, _TABLE.c.ref_id == ref_id)) is not None
+
+    def lots(self, kind: str, size: int = LOT) -> Iterator[list[int]]:
+        """Yield the ids of a kind in rising order, some at a time."""
+        last, key = -1, _TABLE.c.ref_id
+        while part := list(self._session.scalars(select(key).where(
+                _TABLE.c.kind == kind, key > last).order_by(key).limit(size))):
+            yield part
+            last = part[-1]
+
+
+@contextmanager
+def going(session: Session) -> Iterator[Going]:
+    """Yield an empty set of ids that go, for this transaction."""
+    connection = session.connection()
+    _TABLE.create(connection, checkfirst=False)
+    # Where an error ends the transaction the table goes with it.
+    yield Going(session)
+    session.flush()
+    _TABLE.drop(connection, checkfirst=False)

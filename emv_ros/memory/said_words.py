@@ -1,0 +1,57 @@
+"""Whether stored values say some words: the same text in any case, however it is spaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import re
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, cast, or_, true
+
+_PLAIN = re.compile(r'[A-Za-z0-9]+')
+_WORD = re.compile(r'\w{3,}')
+
+
+class Saying:
+    """Finds a text as part of stored values. Raises nothing for any text but ''."""
+
+    def __init__(self, text: str) -> None:
+        self._asked = squeezed(text)
+        # JSON columns hold other letters escaped: only plain ones can be asked of the database.
+        self._hint = max(_PLAIN.findall(self._asked), key=len, default='')
+
+    def __call__(self, *values: Any) -> bool:
+        """Whether a value, or a name or a value in it, says the text."""
+        return any(self._asked in squeezed(text) for value in values for text in texts_in(value))
+
+    def may_stand_in(self, *columns: Any) -> ColumnElement[bool]:
+        """Return a condition that holds of all rows that say it in one of these, and of others."""
+        if not self._hint:
+            return true()
+        return or_(*(cast(column, String).icontains(self._hint, autoescape=True)
+                     for column in columns))
+
+
+def squeezed(text: str) -> str:
+    """Return a text for comparison: case folded, with single spaces."""
+    return ' '.join(text.casefold().split())
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield all texts in a stored value, with the names of a mapping."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)
+    elif value is not None and not isinstance(value, bool | bytes):
+        yield str(value)
+
+
+def words_in(*values: Any) -> set[str]:
+    """Return the words of values, case folded; numbers of fewer than four digits are none."""
+    return {word for value in values for text in texts_in(value)
+            for word in _WORD.findall(text.casefold())
+            if len(word) > 3 or not word.isdecimal()}
