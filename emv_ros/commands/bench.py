@@ -12,8 +12,10 @@ BENCHES = {
                   'grows, beside comparing it with all'),
     'consolidate': ('bench_consolidate',
                     'what a day of consolidation costs while a life grows to 100 days'),
-    'ingest': ('bench_ingest', "a robot's full rate over DDS: what is lost, lag, processor time and "
-               'memory, beside a plain recorder'),
+    'faults': ('bench_faults', 'faults that robots meet, repeated at random moments, and what each '
+               'costs'),
+    'ingest': ('bench_ingest', "a robot's full rate over DDS: what is lost, lag, processor time "
+               'and memory, beside a plain recorder'),
     'perception': ('bench_perception', 'pictures a second through detection, tracking and looks, '
                    'and what each stage costs'),
     'search': ('bench_search', 'how long a search takes in a life of months, beside other walks'),
