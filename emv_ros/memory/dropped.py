@@ -21,7 +21,7 @@ from emv_ros.timeline import HOUR_NS
 
 PREFIX = 'dropped_'
 RAW = frozenset(('joint_sample', 'pose'))
-_EVENT = 2  # the level of nodes that are made of records
+_EVENT, _GOAL = 2, 3  # the levels of nodes that are made of records
 
 
 def mark_of(kind: str) -> str:
@@ -61,6 +61,19 @@ def marked_within(session: Session, robot_id: int, start_ns: int, end_ns: int) -
         select(node.id).join(row, row.node_id == node.id).where(
             node.robot_id == robot_id, node.start_ns <= end_ns, node.end_ns >= start_ns,
             row.kind.startswith(PREFIX, autoescape=True)).distinct()))
+
+
+def marked_below(session: Session, node_ids: Iterable[int]) -> set[int]:
+    """Return the nodes below events and goals that lost records: they may repeat their words."""
+    row, node = schema.NodeMemberRow, schema.NodeRow
+    found: set[int] = set()
+    waiting = sorted(node_ids)
+    while waiting:
+        waiting = list(session.scalars(select(node.id).where(
+            among(node.parent_id, waiting), node.level <= _GOAL)))
+        found |= set(session.scalars(select(row.node_id).where(
+            among(row.node_id, waiting), row.kind.startswith(PREFIX, autoescape=True))))
+    return found
 
 
 def unmark(session: Session, node_ids: Iterable[int]) -> None:

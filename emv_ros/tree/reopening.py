@@ -18,7 +18,8 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
-from emv_ros.memory.dropped import unmark
+from emv_ros.memory.among import among
+from emv_ros.memory.dropped import marked_below, unmark
 from emv_ros.timeline import SECOND_NS, Interval
 from emv_ros.tree.heads import drop_head
 from emv_ros.tree.levels import EPISODE, EVENT, GOAL
@@ -126,6 +127,9 @@ def blank(session: Session, holders: set[int]) -> None:
     """
     node = schema.NodeRow
     rows: dict[int, Any] = {}
+    told = session.scalars(select(node.id).where(
+        among(node.id, sorted(holders)), node.level <= GOAL)).all()
+    holders = holders | marked_below(session, told)
     waiting = holders
     while waiting:
         found = [row for start in range(0, len(waiting), IN_LIMIT) for row in session.scalars(
