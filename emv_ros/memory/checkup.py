@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 import sqlite3
 
+from emv_ros.memory.database import is_log_gone
 from emv_ros.memory.gone_pictures import FORGOTTEN, RETENTION
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.pictures import PictureFolder
@@ -55,6 +56,9 @@ def check_folder(folder: Path, free_bytes_wanted: int = 100_000_000) -> Iterator
 
 def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
     """Check the file and, as far as it can be read, what stands in it."""
+    if is_log_gone(file):
+        yield Finding('log', 'wrong', f'the write-ahead log {file.name}-wal was removed, and with '
+                      'it what was committed last', REPAIR)
     try:
         with closing(sqlite3.connect(_uri(file), uri=True, timeout=BUSY_S)) as connection:
             yield from _checked(connection, pictures)

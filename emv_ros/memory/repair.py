@@ -17,6 +17,7 @@ import shutil
 import sqlite3
 
 from emv_ros.errors import StoreBusyError, StoreError
+from emv_ros.memory.database import is_log_gone
 from emv_ros.memory.salvage import Lost, pad, salvage
 
 ASIDE = '.repair'
@@ -50,8 +51,7 @@ def repair_file(file: Path) -> Repair:
     done = Repair()
     try:
         done.copy = _copy(file)
-        # Its index outlives a log only where somebody removed the log.
-        if _beside(file, '-shm').exists() and not _beside(file, '-wal').exists():
+        if is_log_gone(file):
             done.lost_words.append(
                 'the write-ahead log (memory.db-wal) is gone: what was committed after it was last '
                 'folded into the file is lost, and the times up to which records reach tell when')

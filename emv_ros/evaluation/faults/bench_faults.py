@@ -62,7 +62,10 @@ def bench_faults(root: Path, runs: int, seed: int, tell: Callable[[str], None],
             if outcome.wrong:
                 tell(f'{name}, {number}: {"; ".join(outcome.wrong[:3])}')
         if name in outcomes:
-            tell(f'{name}: {len(outcomes[name])} times')
+            row, = table_of({name: outcomes[name]})
+            tell(f'{name}: {row["times"]} times, {row["lost"]} of {row["acknowledged"]} lost '
+                 f'({row["lost_untold"]} of them untold), {row["opened_by_itself"]} opened by '
+                 f'themselves, {row["repaired"]} repaired')
     rows = table_of(outcomes)
     return {
         'faults': rows, 'times': sum(row['times'] for row in rows), 'left_out': left_out,
