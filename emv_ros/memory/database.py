@@ -32,6 +32,8 @@ from emv_ros.errors import StoreBusyError, StoreError, StoreFullError, StoreValu
 DATABASE_FILE = 'memory.db'
 # Of each connection: SQLite's own 2 MB hold less than one search reads in a long life.
 CACHE_KB = 32_000
+# Less than this on a disk, and SQLite fails where it would not say why.
+LEAST_BYTES = 100_000
 
 
 def sqlite_url(folder: Path) -> URL:
@@ -58,6 +60,12 @@ def is_read_only(url: str | URL) -> bool:
     file = _file_of(url)
     return file is not None and file.exists() and not (
         os.access(file, os.W_OK) and os.access(file.parent, os.W_OK | os.X_OK))
+
+
+def is_log_gone(file: Path) -> bool:
+    """Whether the write-ahead log was removed: its index outlives it only then."""
+    return file.with_name(f'{file.name}-shm').exists() and not file.with_name(
+        f'{file.name}-wal').exists()
 
 
 def place_of(url: str | URL) -> str:
@@ -164,6 +172,15 @@ def _outside_transactions(engine: Engine, statement: str) -> bool:
         connection.close()
 
 
+def _has_no_room(folder: Path) -> bool:
+    """Whether the disk is so full that SQLite cannot even make the index of its log."""
+    try:
+        stat = os.statvfs(folder)
+    except OSError:
+        return False
+    return stat.f_bavail * stat.f_frsize < LEAST_BYTES
+
+
 def translate(error: SQLAlchemyError, place: str) -> StoreError:
     """Return the StoreError that tells what the database at `place` said."""
     # Not the error itself: it shows the statement with all that was to be written.
@@ -172,11 +189,13 @@ def translate(error: SQLAlchemyError, place: str) -> StoreError:
     if isinstance(error, DBAPIError):
         if 'locked' in said or 'busy' in said:
             return StoreBusyError(f'the database {place} is held by another process: {said}')
-        if 'is full' in said or 'No space left' in said:
+        if 'is full' in said or 'No space left' in said or (
+                'disk I/O' in said and _has_no_room(Path(place).parent)):
             return StoreFullError(f'the disk of the memory {place} is full: {said}')
         if 'malformed' in said or 'not a database' in said:
             return StoreError(
-                f'the database file {place} is damaged ({said}); run `emv doctor`')
+                f'the database file {place} is damaged ({said}); `emv doctor --repair` '
+                'keeps a copy and mends it')
         if 'unable to open' in said:
             return StoreError(f'the database {place} cannot be opened: {said}')
     is_value = isinstance(error, DataError | IntegrityError) or 'binding parameter' in said or (

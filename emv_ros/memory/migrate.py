@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from emv_ros.errors import SchemaError, StoreError
-from emv_ros.memory.database import open_engine, place_of, translate
+from emv_ros.memory.database import is_log_gone, open_engine, place_of, translate
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,9 @@ def migrate(engine: Engine, folder: Path, is_read_only: bool = False) -> None:
     an older one that cannot be written.
     """
     place = place_of(engine.url)
+    if engine.dialect.name == 'sqlite' and is_log_gone(Path(place)):
+        log.warning('the write-ahead log of %s was removed, and with it what was committed last; '
+                    '`emv doctor --repair` looks at what is left', place)
     try:
         with engine.connect() as connection:
             version = _version(connection, place)
