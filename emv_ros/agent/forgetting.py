@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 import threading
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, make_url, select
 from sqlalchemy.orm import Session
 
 from emv_ros.agent.forgetting_rows import (
@@ -110,7 +111,7 @@ class _Work:
     def preview(self) -> Forgotten:
         """Tell what would go."""
         self._progress(COUNTING, 0, 0)
-        with self._store.reading() as session, going(session) as gone:
+        with self._counting() as session, going(session) as gone:
             plan = self._plan(session, gone)
             counts = numbers(session, plan, gone)
             if questions := gone.count('query'):
@@ -144,13 +145,18 @@ class _Work:
 
     def _prepare(self, ready: Ready) -> None:
         self._progress(COUNTING, 0, 0)
-        with self._store.reading() as session, going(session) as gone:
+        with self._counting() as session, going(session) as gone:
             plan = self._plan(session, gone)
             self._check(session, gone, numbers(session, plan, gone))
         self._check_canceled()
         self._progress(PICTURES, 0, len(plan.files))
         fill(self._store, plan, ready)
         self._check_canceled()
+
+    def _counting(self) -> AbstractContextManager[Session]:
+        """Return a transaction that changes nothing; a server makes no table in one that reads."""
+        is_file = make_url(self._store.url).get_backend_name() == 'sqlite'
+        return self._store.reading() if is_file else self._store.writing()
 
     def _plan(self, session: Session, gone: Going) -> Plan:
         entities = choose(self._store, session, self._choice, gone)

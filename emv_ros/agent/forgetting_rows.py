@@ -57,7 +57,13 @@ def add_along(session: Session, going: Going) -> None:
     """Add what goes along with pictures and scenes, and what repeats the rest."""
     scene, seen, shown = schema.SceneRow, schema.ObservationRow, schema.ObservationImageRow
     images = going.ids('image')
+    image = schema.ImageRow
     going.add_from('scene', select(scene.id).where(scene.image_id.in_(images)))
+    # The robot's own scene of a picture names none: it has its camera and stamp.
+    going.add_from('scene', select(scene.id).join(image, and_(
+        image.robot_id == scene.robot_id, image.stamp_ns == scene.stamp_ns,
+        image.camera == scene.camera, image.is_depth.is_(False))).where(
+        image.id.in_(images), scene.image_id.is_(None)))
     here = exists().where(shown.observation_id == seen.id, shown.image_id.in_(images))
     elsewhere = exists().where(shown.observation_id == seen.id, shown.image_id.not_in(images))
     going.add_from('observation', select(seen.id).where(
@@ -187,9 +193,10 @@ def freed_files(session: Session, going: Going) -> Iterator[tuple[str, str, int]
                 row.sha256 == last[0], row.media_type > last[1]))).group_by(
             row.sha256, row.media_type).order_by(row.sha256, row.media_type).limit(LOT)).all():
         last = rows[-1].sha256, rows[-1].media_type
-        kept = set(session.execute(select(row.sha256, row.media_type).where(
-            row.sha256.in_([item.sha256 for item in rows]), row.id.not_in(images),
-            row.gone == '').distinct()).tuples())
+        kept = {(item.sha256, item.media_type) for item in session.execute(
+            select(row.sha256, row.media_type).where(
+                row.sha256.in_([item.sha256 for item in rows]), row.id.not_in(images),
+                row.gone == '').distinct())}
         for sha256, media_type, size in rows:
             if (sha256, media_type) not in kept:
                 yield sha256, media_type, int(size or 0)

@@ -14,7 +14,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, make_url, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from emv_ros.errors import StoreBusyError, StoreError
@@ -119,7 +119,7 @@ def _rewrite(store: MemoryStore) -> bool:
         if session.get(schema.StateRow, REWRITE) is None:
             return True
     clear_caches(store.folder)
-    if make_url(store.url).get_backend_name() == 'sqlite' and not store.rewrite():
+    if not store.rewrite():
         return False
     with store.writing() as session:
         session.execute(delete(schema.StateRow).where(schema.StateRow.key == REWRITE))

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, cast, or_, true
 
 _PLAIN = re.compile(r'[A-Za-z0-9]+')
+_OTHER_LETTERS = r'[^ -~]|\\u'
 _WORD = re.compile(r'\w{3,}')
 
 
@@ -17,7 +18,7 @@ class Saying:
 
     def __init__(self, text: str) -> None:
         self._asked = squeezed(text)
-        # JSON columns hold other letters escaped: only plain ones can be asked of the database.
+        # The database folds plain letters alone, and JSON columns may hold others escaped.
         self._hint = max(_PLAIN.findall(self._asked), key=len, default='')
 
     def __call__(self, *values: Any) -> bool:
@@ -28,8 +29,9 @@ class Saying:
         """Return a condition that holds of all rows that say it in one of these, and of others."""
         if not self._hint:
             return true()
-        return or_(*(cast(column, String).icontains(self._hint, autoescape=True)
-                     for column in columns))
+        told = [cast(column, String) for column in columns]
+        return or_(*(column.icontains(self._hint, autoescape=True) for column in told),
+                   *(column.regexp_match(_OTHER_LETTERS) for column in told))
 
 
 def squeezed(text: str) -> str:
