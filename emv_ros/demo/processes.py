@@ -41,11 +41,12 @@ class Processes:
                  trace: TracebackType | None) -> None:
         self.stop()
 
-    def start(self, name: str, module: str, arguments: Sequence[str]) -> None:
-        """Start the `main` of a module under a name."""
+    def start(self, name: str, module: str, arguments: Sequence[str],
+              further: Mapping[str, str] | None = None) -> None:
+        """Start the `main` of a module under a name, in an environment with `further` variables."""
         log = self._files.enter_context((self._logs / f'{name}.log').open('wb'))
         self._running[name] = subprocess.Popen(
-            self._command(module, arguments), env=self._environment,
+            self._command(module, arguments), env={**self._environment, **(further or {})},
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
     def run(self, name: str, module: str, arguments: Sequence[str], limit_s: float) -> str:

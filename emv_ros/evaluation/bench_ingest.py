@@ -8,16 +8,17 @@ stored is compared with what was published. It needs ROS in the processes that i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 import json
 import os
 from pathlib import Path
+import sys
 import time
 from typing import Any
 
 import numpy as np
 
-from emv_ros.demo.processes import Processes, ProcessError
+from emv_ros.demo.processes import ProcessError, Processes
 from emv_ros.errors import EmvError
 from emv_ros.evaluation.ingest_account import account, bytes_stored
 from emv_ros.evaluation.load import Load
@@ -34,6 +35,8 @@ PUBLISHERS = {'publisher_camera': ('camera_hz',),
               'publisher_signals': ('joint_hz', 'events_hz', 'utterances_hz')}
 # In the process of the ingest nodes the others are not activated.
 NOT_INGEST = ('query', 'consolidation', 'perception', 'speech_bridge')
+
+PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
 
 Tell = Callable[[str], None]
 
@@ -52,12 +55,11 @@ class IngestBench:
     question_period_s: float = 10.0
     has_recorder: bool = True
     tell: Tell = lambda _: None
-    _began: dict[str, Any] = field(default_factory=dict)
 
     def run(self) -> dict[str, Any]:
         """Run it, and return the figures. Raises EmvError where a process fails."""
         memory = self.folder / 'memory'
-        with Processes(self.folder / 'logs', self._environment(), ) as processes:
+        with Processes(self.folder / 'logs', self._environment()) as processes:
             self._start_memory(processes, memory)
             _wait_until((memory / DATABASE_FILE).exists, processes.check, START_LIMIT_S,
                         'the memory was not made')
@@ -97,12 +99,15 @@ class IngestBench:
         rates = [f'{rate}:={float(getattr(self.load, rate))}' for rate in PUBLISHERS[name]]
         self._start(processes, name, 'load_publisher', [
             *rates, f'seconds:={float(self.load.seconds)}', f'account:={self._file(name)}',
-            f'subscribers:={1 + self.has_recorder}', f'wait_s:={START_LIMIT_S}'])
+            f'subscribers:={1 + self.has_recorder}', f'wait_s:={START_LIMIT_S}'],
+            # Pictures do not fit the memory that Fast DDS shares by default.
+            {PROFILES: str(profiles)} if (profiles := _dds_profiles()) else None)
 
-    def _start(self, processes: Processes, name: str, module: str, values: list[str]) -> None:
+    def _start(self, processes: Processes, name: str, module: str, values: list[str],
+               further: Mapping[str, str] | None = None) -> None:
         words = [word for value in values for word in ('-p', value)]
         processes.start(name, f'emv_ros.nodes.{module}', [
-            '--ros-args', '-r', f'__node:={name}', *words, '--'])
+            '--ros-args', '-r', f'__node:={name}', *words, '--'], further)
 
     def _wait_for_nodes(self, processes: Processes) -> None:
         logs = [self.folder / 'logs' / f'{name}.log' for name in processes.pids()]
@@ -164,7 +169,7 @@ class IngestBench:
             'log_peak_mb': round(lag.log_bytes / 1e6, 1), 'publisher_waits': full_waits,
             'unconsolidated_at_end': waiting, 'exit_statuses': dict(statuses),
             'consolidations': self._consolidations(memory), 'questions': self._questions(),
-            'recorder': self._recorder(stored)}
+            'recorder': self._recorder()}
         figures['ratio'] = _ratio(figures)
         figures['checks'] = _checks(figures)
         return figures
@@ -191,7 +196,7 @@ class IngestBench:
                 'median_s': round(float(np.median(times)), 3) if times else None,
                 'max_s': round(max(times), 3) if times else None}
 
-    def _recorder(self, stored: Mapping[str, int]) -> dict[str, Any] | None:
+    def _recorder(self) -> dict[str, Any] | None:
         if not self._file('recorder').exists():
             return None
         found: dict[str, Any] = json.loads(self._file('recorder').read_text())
@@ -237,6 +242,15 @@ def _checks(figures: Mapping[str, Any]) -> dict[str, bool | None]:
         'ingest_under_one_core': ingest['cores'] < MAX_CORES,
         'memory_flat': None if growth is None else growth < FLAT_SHARE * settled,
         'lag_p99_under_1_s': figures['lag']['all']['p99_s'] < MAX_LAG_S}
+
+
+def _dds_profiles() -> Path | None:
+    """Return the profiles for publishers of pictures: of the checkout, else as installed."""
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    candidates = [Path(__file__).resolve().parents[2] / 'config' / 'fastdds.xml', *(
+        Path(prefix) / 'share' / 'emv_ros' / 'config' / 'fastdds.xml'
+        for prefix in (*filter(None, prefixes), sys.prefix))]
+    return next((file for file in candidates if file.exists()), None)
 
 
 def _wait_until(is_done: Callable[[], bool], check: Callable[[], None], limit_s: float,

@@ -23,6 +23,7 @@ from emv_ros.settings import IngestSettings
 from emv_ros.timeline import SECOND_NS
 
 CAMERA = 'camera'
+NEAR = 0.75  # of a period: its neighbours lie a whole one away
 
 
 def account(store: MemoryStore, settings: IngestSettings, published: dict[str, NDArray[np.int64]],
@@ -30,7 +31,9 @@ def account(store: MemoryStore, settings: IngestSettings, published: dict[str, N
     """Return by kind what was published, what had to be stored, is stored, and is lost.
 
     `published` has the stamps by number. `lost` counts what had to be stored and is not, `other`
-    what is stored and had not to be.
+    what is stored and had not to be. Where a picture or a joint state is lost on the way, the next
+    one is kept in its place, and shifts those that follow: one is lost if none is stored within
+    three quarters of a period of it.
     """
     with store.reading() as session:
         event = schema.SkillEventRow
@@ -44,15 +47,21 @@ def account(store: MemoryStore, settings: IngestSettings, published: dict[str, N
         'utterance': map(load.utterance_text, range(len(published.get('utterance', ())))),
         'image': keyframes(published.get('image', ()), settings),
         'joint': joint_samples(published.get('joint', ()), joint_hz, settings)}
-    return {kind: _compared(len(published.get(kind, ())), list(due[kind]), list(found[kind]))
+    within_ns = {'image': round(settings.keyframe_period_s * NEAR * SECOND_NS),
+                 'joint': round(settings.joint_period_s * NEAR * SECOND_NS)}
+    return {kind: _compared(len(published.get(kind, ())), list(due[kind]), list(found[kind]),
+                            within_ns.get(kind, 0))
             for kind in due}
 
 
-def _compared(published: int, due: list[Any], found: list[Any]) -> dict[str, int]:
+def _compared(published: int, due: list[Any], found: list[Any], within: int = 0) -> dict[str, int]:
     wanted, stored = set(due), set(found)
-    return {'published': published, 'due': len(wanted), 'stored': len(found),
-            'lost': len(wanted - stored), 'other': len(stored - wanted),
-            'twice': len(found) - len(stored)}
+    lost = wanted - stored
+    if within and stored:
+        near = np.array(sorted(stored))
+        lost = {stamp for stamp in lost if np.abs(near - stamp).min() > within}
+    return {'published': published, 'due': len(wanted), 'stored': len(found), 'lost': len(lost),
+            'other': len(stored - wanted), 'twice': len(found) - len(stored)}
 
 
 def keyframes(stamps: Iterable[int], settings: IngestSettings) -> list[int]:

@@ -26,14 +26,13 @@ def cpu_s(pid: int) -> float | None:
     return (int(words[11]) + int(words[12])) / TICKS_A_SECOND
 
 
-def resident_bytes(pid: int) -> tuple[int, int] | None:
-    """Return resident bytes, and those of them that it shares with others or files; None if gone.
-    """
+def resident_bytes(pid: int) -> int | None:
+    """Return the resident bytes of a process; None if gone."""
     try:
         words = (PROC / str(pid) / 'statm').read_text().split()
     except OSError:
         return None
-    return int(words[1]) * PAGE_BYTES, int(words[2]) * PAGE_BYTES
+    return int(words[1]) * PAGE_BYTES
 
 
 @dataclass
@@ -57,9 +56,9 @@ class ProcessMeter:
         self.ended_s = now_s
         for name, pid in self.pids.items():
             spent, memory = cpu_s(pid), resident_bytes(pid)
-            if spent is not None and memory is not None and memory[0]:
+            if spent is not None and memory:
                 self.ended[name] = spent
-                self.samples.setdefault(name, []).append((now_s - self.begun_s, memory[0]))
+                self.samples.setdefault(name, []).append((now_s - self.begun_s, memory))
 
     def report(self) -> dict[str, dict[str, Any]]:
         """Return of each process cores (CPU s / wall s), CPU seconds, and its memory."""

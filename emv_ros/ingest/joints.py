@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import math
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from emv_ros.errors import RecordError
 from emv_ros.ingest.stamps import stamp_from_header
@@ -100,28 +103,55 @@ class JointThinning:
         self.period_ns = period_ns
         self.change = change
         self.left_out = 0
-        self._kept: dict[tuple[str, ...], tuple[int, Values]] = {}
+        self._kept: dict[tuple[str, ...], _Kept] = {}
 
     def keep(self, sample: JointSample) -> bool:
         """Return whether to keep a sample."""
         key = tuple(sample.names)
-        values = _telling(sample)
-        before = self._kept.get(key)
-        if before is not None:
-            is_early = abs(sample.stamp_ns - before[0]) < self.period_ns
-            if is_early or not self._has_moved(before[1], values):
-                self.left_out += 1
-                return False
-        self._kept[key] = (sample.stamp_ns, values)
+        values = _as_array(_telling(sample))
+        if not self._is_due(key, sample.stamp_ns, values):
+            self.left_out += 1
+            return False
+        self._kept[key] = _Kept(sample.stamp_ns, values)
         return True
 
-    def _has_moved(self, before: Values, now: Values) -> bool:
-        if len(before) != len(now):
+    def may_keep(self, names: tuple[str, ...], stamp_ns: int,
+                 position: NDArray[np.float64]) -> bool:
+        """Return False where `keep` would leave out a sample with these positions.
+
+        For messages that are not decoded yet; it notes nothing but what it leaves out.
+        """
+        if len(position) == len(names) and np.isfinite(position).any():
+            may_keep = self._is_due(names, stamp_ns, position)
+        else:  # what tells of movement is not known yet
+            before = self._kept.get(names)
+            may_keep = before is None or abs(stamp_ns - before.stamp_ns) >= self.period_ns
+        self.left_out += not may_keep
+        return may_keep
+
+    def _is_due(self, names: tuple[str, ...], stamp_ns: int, now: NDArray[np.float64]) -> bool:
+        before = self._kept.get(names)
+        if before is None:
             return True
-        return any(
-            (old is None) != (new is None)
-            or old is not None and new is not None and abs(new - old) > self.change
-            for old, new in zip(before, now, strict=True))
+        if abs(stamp_ns - before.stamp_ns) < self.period_ns:
+            return False
+        old = before.values
+        if len(old) != len(now):
+            return True
+        with np.errstate(invalid='ignore'):  # infinite ones are unknown, as NaN is
+            is_still = np.abs(now - old) <= self.change
+        return not bool(is_still.all() or (is_still | (np.isnan(old) & ~np.isfinite(now))).all())
+
+
+class _Kept(NamedTuple):
+    """When a sample was kept, and the values by which the next ones have moved; NaN is unknown."""
+
+    stamp_ns: int
+    values: NDArray[np.float64]
+
+
+def _as_array(values: Values) -> NDArray[np.float64]:
+    return np.array([math.nan if value is None else value for value in values], np.float64)
 
 
 def _telling(sample: JointSample) -> Values:

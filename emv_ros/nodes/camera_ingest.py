@@ -10,14 +10,14 @@ from typing import Any
 
 from sensor_msgs.msg import CompressedImage, Image
 
+from emv_ros.ingest.cdr import stamp_in
 from emv_ros.ingest.door import PictureWorker, make_redactor
 from emv_ros.ingest.images import camera_of
 from emv_ros.ingest.messages import Converted
 from emv_ros.ingest.policies import Throttle
 from emv_ros.ingest.privacy import check_picture
-from emv_ros.ingest.stamps import stamp_from_header
+from emv_ros.ingest.stamps import stamp_of
 from emv_ros.nodes import qos
-from emv_ros.nodes.clocks import is_simulated
 from emv_ros.nodes.ingest import IngestNode
 from emv_ros.nodes.inputs import TopicInput
 from emv_ros.nodes.running import run
@@ -36,6 +36,7 @@ class CameraIngest(IngestNode):
     default_topics = ('camera/image_raw', 'camera/image_raw/compressed')
     areas = ('memory', 'ingest', 'privacy', 'perception')
     is_stream = True
+    is_raw = True
     depth = qos.PICTURE_DEPTH
 
     def __init__(self, name: str = 'camera_ingest', **kwargs: Any) -> None:
@@ -50,14 +51,14 @@ class CameraIngest(IngestNode):
         for topic, _ in super().topic_names():
             yield topic, topics[camera_of(topic)] > 1
 
-    def convert(self, message: Any, source: TopicInput, receipt_ns: int) -> list[Converted]:
-        """Return the picture, or nothing where it comes too early after the one before."""
-        source.counts.largest_bytes = max(source.counts.largest_bytes, len(message.data))
-        stamp_ns, _ = stamp_from_header(message, receipt_ns, not is_simulated(self))
-        if not self._due.is_due(source.topic, stamp_ns):
-            source.counts.thinned += 1
-            return []
-        return super().convert(message, source, receipt_ns)
+    def may_keep(self, raw: bytes, source: TopicInput, receipt_ns: int) -> bool:
+        """Return False where the picture comes too early after the one before."""
+        source.counts.largest_bytes = max(source.counts.largest_bytes, len(raw))
+        stamp = stamp_in(raw)
+        if stamp is None:
+            return True
+        stamp_ns, _ = stamp_of(*stamp, receipt_ns, self.is_wall)
+        return self._due.is_due(source.topic, stamp_ns)
 
     def keep(self, converted: Converted, source: TopicInput) -> bool:
         """Return whether the picture is a keyframe of its camera."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
+from rclpy.serialization import deserialize_message
 
 from emv_ros.errors import RecordError, StoreError, WithheldError
 from emv_ros.ingest.messages import KINDS, Converted, Converter
@@ -28,12 +29,24 @@ from emv_ros.nodes.status import NodeState, StatusPublisher
 from emv_ros.records import Record
 
 LOOK_PERIOD_S = 0.2
+# Messages that come within it are taken together. It must be far below what the shallowest queue
+# holds (10 pictures, a third of a second of a fast camera).
+PACE_S = 0.01
+
+
+def decoded(raw: bytes, message_class: type, name: str) -> Any:
+    """Return the message of these bytes. Raises RecordError where they are none of its type."""
+    try:
+        return deserialize_message(raw, message_class)
+    except Exception as error:  # of the middleware, or of text that is no UTF-8
+        raise RecordError(f'{len(raw)} bytes are no {name}: {error}') from error
 
 
 class IngestNode(MemoryNode):
     """Listens to `topics` and remembers what it hears.
 
-    A subclass names its `types` and default topics, and may change `convert` and `keep`.
+    A subclass names its `types` and default topics, and may change `convert` and `keep`. One of
+    fast streams sets `is_raw`, and says by `may_keep` which messages need not be decoded.
     """
 
     areas = ('memory', 'ingest', 'privacy')
@@ -41,6 +54,8 @@ class IngestNode(MemoryNode):
     default_topics: tuple[str, ...] = ()
     depth = qos.EVENT_DEPTH
     is_stream = False
+    is_raw = False
+    pace_s = PACE_S
 
     def __init__(self, name: str, intake: Intake | None = None, **kwargs: Any) -> None:
         """Declare parameters. Nodes that share a process share an `intake`."""
@@ -63,6 +78,10 @@ class IngestNode(MemoryNode):
         """Return the records of a message. Raises RecordError."""
         return self._converter.convert(KINDS[source.type], message, source.topic, receipt_ns)
 
+    def may_keep(self, raw: bytes, source: TopicInput, receipt_ns: int) -> bool:
+        """Return whether a message may be worth keeping, by its bytes. Raises RecordError."""
+        return True
+
     def keep(self, converted: Converted, source: TopicInput) -> bool:
         """Return whether a record is worth keeping."""
         record, data = converted
@@ -70,22 +89,23 @@ class IngestNode(MemoryNode):
 
     def open(self) -> None:
         """Open the memory."""
-        is_sim = is_simulated(self)
-        self._intake.acquire(self.settings, 'sim' if is_sim else 'wall', self.get_name())
+        self.is_wall = not is_simulated(self)
+        self._intake.acquire(
+            self.settings, 'wall' if self.is_wall else 'sim', self.get_name())
         try:
             self._place = take_place(self.settings.folder, self.get_fully_qualified_name(),
                                      self.settings.memory.robot)
         except StoreError:
             self._intake.release()
             raise
-        self._converter = Converter(self.settings.ingest, is_wall=not is_sim)
+        self._converter = Converter(self.settings.ingest, is_wall=self.is_wall)
         self._thinning = Thinning(self.settings.ingest)
 
     def start(self) -> None:
         """Listen."""
         self.inputs = [
             TopicInput(self, self.faults, topic, self.types, self.receive, self.depth, is_optional,
-                       self.is_stream)
+                       self.is_stream, self.is_raw)
             for topic, is_optional in self.topic_names()]
         self._looking = self.create_timer(LOOK_PERIOD_S, self.look, clock=wall_clock())
         self._jumps = self.get_clock().create_jump_callback(
@@ -119,8 +139,14 @@ class IngestNode(MemoryNode):
 
     def receive(self, message: Any, source: TopicInput) -> None:
         """Take one message; what cannot be kept is counted with its reason."""
+        receipt_ns = self.get_clock().now().nanoseconds
         try:
-            for converted in self.convert(message, source, self.get_clock().now().nanoseconds):
+            if self.is_raw:
+                if not self.may_keep(message, source, receipt_ns):
+                    source.counts.thinned += 1
+                    return
+                message = decoded(message, self.types[source.type], source.type)
+            for converted in self.convert(message, source, receipt_ns):
                 if self._is_repeated(converted, source) or not self.keep(converted, source):
                     source.counts.thinned += 1
                     continue

@@ -20,6 +20,7 @@ class MemoryNode(Node):
     """A node of the memory with its settings. `areas` names those that it declares."""
 
     areas: tuple[str, ...] = ('memory',)
+    pace_s = 0.0  # its executor rests so long after each callback
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)

@@ -56,7 +56,7 @@ class LoadPublisher(Node):
         self.full_waits = 0
         self.counts = {kind: count for kind, count in self.load.counts().items() if count}
         self.stamps = {kind: np.zeros(count, np.int64) for kind, count in self.counts.items()}
-        self._publishers: dict[str, Publisher] = {
+        self._senders: dict[str, Publisher] = {
             kind: self.create_publisher(TOPICS[kind][1], TOPICS[kind][0], QoSProfile(
                 depth=TOPICS[kind][2], history=HistoryPolicy.KEEP_LAST,
                 reliability=ReliabilityPolicy.RELIABLE)) for kind in self.counts}
@@ -70,13 +70,13 @@ class LoadPublisher(Node):
         ends = time.monotonic() + self.wait_s
         while rclpy.ok() and time.monotonic() < ends:
             if all(item.get_subscription_count() >= self.wanted
-                   for item in self._publishers.values()):
+                   for item in self._senders.values()):
                 return True
             time.sleep(POLL_S)
         return False
 
     def publish(self) -> None:
-        """Publish everything when it is due; what is late goes out at once, and none is left out."""
+        """Publish all when it is due; what is late goes out at once, and none is left out."""
         begin = time.monotonic()
         due = [(begin, kind, 0) for kind in self.counts]
         heapq.heapify(due)
@@ -95,14 +95,14 @@ class LoadPublisher(Node):
 
     def confirmed(self) -> bool:
         """Wait until all subscribers have confirmed all; return whether they did."""
-        return all([item.wait_for_all_acked(Duration(seconds=self.wait_s))
-                    for item in self._publishers.values()])
+        limit = Duration(seconds=self.wait_s)
+        return all(item.wait_for_all_acked(limit) for item in self._senders.values())
 
     def _send(self, kind: str, number: int) -> None:
         while True:
             stamp_ns = time.time_ns()
             try:
-                self._publishers[kind].publish(self._make[kind](number, stamp_ns))
+                self._senders[kind].publish(self._make[kind](number, stamp_ns))
                 break
             except RCLError:  # the middleware has no room: the subscribers are behind
                 self.full_waits += 1

@@ -15,6 +15,7 @@ import shutil
 import sys
 from typing import Any
 
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.rosbag2 import StoragePlugin, Writer
 
 from emv_ros.ingest.bag_types import standard_types
@@ -22,7 +23,7 @@ from emv_ros.nodes import qos
 from emv_ros.nodes.lifecycle import MemoryNode
 from emv_ros.nodes.load_publisher import TOPICS
 from emv_ros.nodes.parameters import declare
-from emv_ros.nodes.running import ingest_executor, run
+from emv_ros.nodes.running import run
 
 TYPES = {'image': 'sensor_msgs/msg/Image', 'joint': 'sensor_msgs/msg/JointState',
          'event': 'emv_ros/msg/SkillEvent', 'utterance': 'emv_ros/msg/Utterance'}
@@ -54,7 +55,10 @@ class LoadRecorder(MemoryNode):
         """Listen."""
         for kind, (topic, message_class, _) in TOPICS.items():
             self.create_subscription(
-                message_class, topic, self._taker(kind), qos.events(), raw=True)
+                message_class, topic, self._taker(kind), QoSProfile(
+                    depth=qos.PICTURE_DEPTH if kind == 'image' else qos.EVENT_DEPTH,
+                    history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE),
+                raw=True)
 
     def close(self) -> None:
         """Close the file, and write the account."""
@@ -93,7 +97,7 @@ class LoadRecorder(MemoryNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Record until a signal comes."""
-    return run(LoadRecorder, args, ingest_executor)
+    return run(LoadRecorder, args)
 
 
 if __name__ == '__main__':

@@ -14,6 +14,7 @@ from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CompressedImage, Image, JointState
 from stand_in import wait_until
 from std_msgs.msg import String
@@ -274,6 +275,37 @@ def test_joints_of_two_publishers_that_are_odd(folder, robot):
                 return {(tuple(row.names), tuple(row.position)) for row in session.query(
                     schema.JointSampleRow).filter(schema.JointSampleRow.stamp_ns >= begin_ns)}
         wait_until(lambda: wanted <= samples(), f'{wanted}')
+
+
+def test_joint_states_cut_short_are_refused_and_cost_no_other(folder, robot):
+    arm = robot.publisher(JointState, 'joint_states')
+    wait_until(lambda: robot.topic('joint_state_ingest', '/joint_states'), 'a status')
+    before = robot.topic('joint_state_ingest', '/joint_states')
+    whole = serialize_message(stamped(JointState(name=['cut'], position=[1.0])))
+    for length in (8, 30, len(whole) - 20):
+        arm.publish(whole[:length])
+    arm.publish(whole[:2] + b'\0\0' + b'\xff' * (len(whole) - 4))  # a stamp that is none
+    arm.publish(whole)
+    wait_until(lambda: robot.topic('joint_state_ingest', '/joint_states').stored
+               == before.stored + 1, 'the whole one')
+    state = robot.topic('joint_state_ingest', '/joint_states')
+    assert state.refused == before.refused + 4, state
+
+
+def test_of_a_fast_arm_what_moved_is_kept(folder, robot):
+    arm = robot.publisher(JointState, 'odd_joints')
+    wait_until(lambda: robot.topic('joint_state_ingest', '/odd_joints'), 'a status')
+    before = robot.topic('joint_state_ingest', '/odd_joints')
+    begin_ns = time.time_ns()
+    for number in range(200):  # 0.4 s of movement, as long of rest
+        position = [min(number, 100) * 0.01] * 3
+        arm.publish(stamped(JointState(name=['x', 'y', 'z'], position=position),
+                            begin_ns + number * 4_000_000))
+    wait_until(lambda: robot.topic('joint_state_ingest', '/odd_joints').received
+               == before.received + 200, 'all of them')
+    state = robot.topic('joint_state_ingest', '/odd_joints')
+    # At 0.0, 0.1, 0.2, 0.3 and 0.4 s it has moved, and then no more.
+    assert (state.stored - before.stored, state.thinned - before.thinned) == (5, 195)
 
 
 def test_the_zone_of_the_machine(monkeypatch):
