@@ -17,6 +17,9 @@ from typing import Any
 
 from emv_ros.errors import SettingsError
 
+# Parameters of every node that are no settings of ours.
+OF_ROS = frozenset(('use_sim_time', 'start_type_description_service'))
+
 
 def setting(default: Any, description: str, low: float | None = None,
             high: float | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -330,7 +333,7 @@ def load(path: Path | None = None, settings: Settings | None = None) -> Settings
     """Return the settings of a YAML file `{area: {name: value}}` over the defaults.
 
     The file may wrap them as ROS parameter files do (`/**: {ros__parameters: ...}`); what it says
-    for single nodes is left to them.
+    for single nodes is left to them, and so is what ROS itself takes (`use_sim_time`).
     """
     import yaml
 
@@ -349,7 +352,8 @@ def load(path: Path | None = None, settings: Settings | None = None) -> Settings
         content = content[name] or {}
     if not isinstance(content, dict):
         raise SettingsError(f'{path} holds no mapping of settings')
-    return with_values(settings, dict(_flatten(content)))
+    given = dict(_flatten(content))
+    return with_values(settings, {name: given[name] for name in given if name not in OF_ROS})
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:

@@ -60,7 +60,7 @@ def test_values_change_and_the_others_stay() -> None:
 @pytest.mark.parametrize('text', [
     'agent: {max_rounds: 3}\nmemory: {robot: r2}',
     '/**:\n  ros__parameters:\n    agent: {max_rounds: 3}\n    memory: {robot: r2}',
-    '/**: {ros__parameters: {agent.max_rounds: 3, memory.robot: r2}}\n'
+    '/**: {ros__parameters: {agent.max_rounds: 3, memory.robot: r2, use_sim_time: true}}\n'
     '/query: {ros__parameters: {}}'])
 def test_files(tmp_path: Path, text: str) -> None:
     (tmp_path / 'emv.yaml').write_text(text)
