@@ -88,6 +88,7 @@ def _facts(state: Any, now_ns: int) -> Iterator[tuple[str, object]]:
         yield 'pictures gone', found.gone
         yield 'forgettings', found.forgettings
         yield 'latest forgetting', _when(found.forgotten_ns)
+        yield 'latest retention', _when(found.retained_ns)
     consolidated_ns = state.last_consolidation_ns or (found.consolidated_ns if found else None)
     yield 'last consolidation', _when(consolidated_ns)
     if consolidated_ns and consolidated_ns <= now_ns:  # else now is simulated, and that is not

@@ -21,6 +21,7 @@ from emv_ros.errors import EmvError
 from emv_ros.memory import schema
 from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.migrate import SCHEMA_VERSION
+from emv_ros.memory.retention import AUTHOR as RETENTION
 from emv_ros.memory.store import MemoryStore
 from emv_ros.timeline import SECOND_NS
 
@@ -35,9 +36,9 @@ LOW_SPACE_BYTES = 200_000_000
 class Findings:
     """What one look found. Stamps are None in an empty memory; sizes in bytes.
 
-    `gone` counts pictures whose file is no more there; `forgettings` those that the audit holds,
-    the latest at `forgotten_ns`; `consolidated_ns` is the end of the latest consolidation, by the
-    wall clock.
+    `gone` counts pictures whose file is no more there; `forgettings` what a person had forgotten,
+    the latest at `forgotten_ns`. `retained_ns` is when retention dropped something last, and
+    `consolidated_ns` the end of the latest consolidation, all by the wall clock.
     """
 
     memory: str
@@ -55,6 +56,7 @@ class Findings:
     forgettings: int = 0
     forgotten_ns: int | None = None
     consolidated_ns: int | None = None
+    retained_ns: int | None = None
 
 
 class Survey:
@@ -110,8 +112,12 @@ class Survey:
             for table in CONSOLIDATED:
                 pending += session.scalar(
                     select(func.count()).select_from(table).where(table.pending)) or 0
+            audit = schema.AuditRow
             forgettings, forgotten_ns = session.execute(
-                select(func.count(), func.max(schema.AuditRow.stamp_ns))).one()
+                select(func.count(), func.max(audit.stamp_ns)).where(
+                    audit.author != RETENTION)).one()
+            retained_ns = session.scalar(
+                select(func.max(audit.stamp_ns)).where(audit.author == RETENTION))
             gone = session.scalar(select(func.count()).select_from(schema.ImageRow).where(
                 schema.ImageRow.gone != '')) or 0
             consolidated_ns = _latest_consolidation(session)
@@ -124,7 +130,7 @@ class Survey:
             self._where(), SCHEMA_VERSION, counts, start_ns, end_ns, int(pending),
             self._database_bytes(), int(images), free, int(tokens),
             f'only {free // 1_000_000} MB are free' if free < LOW_SPACE_BYTES else '',
-            int(gone), int(forgettings), forgotten_ns, consolidated_ns)
+            int(gone), int(forgettings), forgotten_ns, consolidated_ns, retained_ns)
 
     def _where(self) -> str:
         url = make_url(self._store.url)
