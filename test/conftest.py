@@ -1,5 +1,9 @@
-"""What holds for every test: it stays on this machine, on one thread, and is strict."""
+"""What holds for every test: it stays on this machine, on one thread, and is strict.
 
+Tests marked `both_databases` run twice: over SQLite and over a real PostgreSQL server.
+"""
+
+from collections.abc import Iterator
 import os
 
 # Before anything imports rclpy, NumPy or litellm, which read these once.
@@ -7,3 +11,48 @@ os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 os.environ.setdefault('ROS_PYTHON_CHECK_FIELDS', '1')
 os.environ.setdefault('OMP_NUM_THREADS', '1')
 os.environ.setdefault('LITELLM_LOCAL_MODEL_COST_MAP', 'True')
+
+import databases  # noqa: E402
+import postgresql  # noqa: E402
+import pytest  # noqa: E402
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is marked so over both databases."""
+    if metafunc.definition.get_closest_marker('both_databases'):
+        metafunc.parametrize('database', databases.KINDS, indirect=True)
+
+
+@pytest.fixture(scope='session')
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgresql.Server]:
+    """Yield a server that holds a migrated, empty memory to copy from."""
+    if reason := postgresql.reason_against():
+        if postgresql.is_required():
+            pytest.fail(reason)
+        pytest.skip(reason)
+    server = postgresql.Server()
+    try:
+        server.run(f'CREATE DATABASE {databases.TEMPLATE}')
+        from emv_ros.memory.store import MemoryStore
+
+        MemoryStore(tmp_path_factory.mktemp('migrated'), server.url(databases.TEMPLATE),
+                    'robot').close()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture(autouse=True)
+def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield the kind of database in which memories lie during the test."""
+    kind: str = getattr(request, 'param', databases.KINDS[0])
+    if kind == 'sqlite':
+        yield kind
+        return
+    server: postgresql.Server = request.getfixturevalue('postgresql_server')
+    monkeypatch.setenv(databases.SERVER, server.url(''))
+    yield kind
+    databases.forget_made()
+    for (name,) in server.run(
+            f"SELECT datname FROM pg_database WHERE datname LIKE '{databases.PREFIX}%'"):
+        server.run(f'DROP DATABASE {name} WITH (FORCE)')

@@ -8,6 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from emv_ros.memory.values import Text
+
 # Ids of rows that are gone are not given out again.
 COUNTED = {'sqlite_autoincrement': True}
 # SQLite autoincrements only INTEGER; other databases get 64 bits.
@@ -22,7 +24,7 @@ class Base(DeclarativeBase):
     """The base of all tables."""
 
     metadata = sa.MetaData(naming_convention=NAMES)
-    type_annotation_map = {int: BigInteger, dict[str, Any]: JSON, list[Any]: JSON}
+    type_annotation_map = {int: BigInteger, str: Text, dict[str, Any]: JSON, list[Any]: JSON}
 
 
 def new_id() -> Mapped[int]:

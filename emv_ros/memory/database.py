@@ -2,7 +2,8 @@
 
 SQLite runs in WAL mode with foreign keys and full syncs: a committed record survives a loss of
 power. A write takes the lock at its start, so that it waits its turn instead of failing half way.
-Where the file or its folder cannot be written, it is opened for reading alone.
+Where the file or its folder cannot be written, it is opened for reading alone. A server is
+PostgreSQL, see `emv_ros.memory.server`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,15 @@ from sqlalchemy.exc import (
 from sqlalchemy.orm import Session
 
 from emv_ros.errors import StoreBusyError, StoreError, StoreFullError, StoreValueError
+from emv_ros.memory.columns import Base
+from emv_ros.memory.server import (
+    is_postgresql,
+    reading_options,
+    server_engine,
+    translate_state,
+    write_anew,
+)
+from emv_ros.memory.values import to_json
 
 DATABASE_FILE = 'memory.db'
 # Of each connection: SQLite's own 2 MB hold less than one search reads in a long life.
@@ -45,6 +55,8 @@ def open_engine(url: str | URL, busy_timeout_s: float) -> Engine:
     """Return an engine for the URL, prepared as the module says. Raises StoreError."""
     try:
         parsed = make_url(url)
+        if is_postgresql(parsed):
+            return server_engine(parsed, busy_timeout_s)
         if parsed.get_backend_name() != 'sqlite':
             return create_engine(parsed, pool_pre_ping=True)
     except ArgumentError as error:  # its message may hold a password
@@ -85,7 +97,7 @@ def _file_of(url: str | URL) -> Path | None:
 
 def _sqlite_engine(url: URL, busy_timeout_s: float) -> Engine:
     engine = create_engine(
-        _for_reading(url) if is_read_only(url) else url,
+        _for_reading(url) if is_read_only(url) else url, json_serializer=to_json,
         connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
 
     @event.listens_for(engine, 'connect')
@@ -128,7 +140,8 @@ def transaction(engine: Engine, write: bool) -> Iterator[Session]:
 
     A write session holds the database's write lock from the start.
     """
-    bind = engine.execution_options(emv_write=write)
+    options = reading_options() if engine.dialect.name == 'postgresql' and not write else {}
+    bind = engine.execution_options(emv_write=write, **options)
     try:
         with Session(bind, expire_on_commit=False) as session, session.begin():
             if write:
@@ -149,12 +162,14 @@ def fold_log(engine: Engine) -> bool:
 
 
 def rewrite(engine: Engine) -> bool:
-    """Write SQLite's file anew, so that none of its pages holds what was deleted.
+    """Write the database anew, so that none of its pages holds what was deleted.
 
-    Its secure deletion zeroes rows, not the copies that were left when pages were split. It takes
-    as long as the file is large, and as much room again. False where it cannot be done now, and for
-    other databases.
+    SQLite's secure deletion zeroes rows, not the copies that were left when pages were split. It
+    takes as long as the database is large, and as much room again. False where it cannot be done
+    now.
     """
+    if engine.dialect.name == 'postgresql':
+        return write_anew(engine, Base.metadata.tables)
     return _outside_transactions(engine, 'VACUUM') and fold_log(engine)
 
 
@@ -185,8 +200,12 @@ def translate(error: SQLAlchemyError, place: str) -> StoreError:
     """Return the StoreError that tells what the database at `place` said."""
     # Not the error itself: it shows the statement with all that was to be written.
     cause = error.orig if isinstance(error, StatementError) and error.orig else error
-    said = str(cause)
+    # Nor what follows the first line of a server: it may quote what was to be written.
+    said = next(iter(str(cause).splitlines()), type(cause).__name__)
     if isinstance(error, DBAPIError):
+        if hasattr(error.orig, 'sqlstate') and (
+                found := translate_state(error, said, place)):
+            return found
         if 'locked' in said or 'busy' in said:
             return StoreBusyError(f'the database {place} is held by another process: {said}')
         if 'is full' in said or 'No space left' in said or (

@@ -38,7 +38,7 @@ def text_of(record: Record | Node, called: str = '') -> str | None:
     `called` is what a person calls the entity of an observation.
     """
     text = _text_of(record, called)
-    return ' '.join(text.split())[:MAX_CHARS] if text else None
+    return ' '.join(text.replace('\0', ' ').split())[:MAX_CHARS] if text else None
 
 
 def _text_of(record: Record | Node, called: str) -> str | None:

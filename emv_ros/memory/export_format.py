@@ -84,7 +84,8 @@ class Kind:
 def _kind_of(column: sa.Column[Any]) -> type:
     if isinstance(column.type, sa.JSON):
         return list if column.name in _LISTS or column.nullable else dict
-    return next(kind for known, kind in _TYPES if isinstance(column.type, known))
+    plain = column.type.impl if isinstance(column.type, sa.TypeDecorator) else column.type
+    return next(kind for known, kind in _TYPES if isinstance(plain, known))
 
 
 _RECORDED = {'session_id': 'session'}

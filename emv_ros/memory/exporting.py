@@ -86,8 +86,6 @@ def export_memory(
         report = ExportReport(folder)
         partial.mkdir()
         with (partial / FILE).open('wb') as stream, store.reading() as session:
-            if session.get_bind().dialect.name != 'sqlite':  # there each statement has its state
-                session.connection(execution_options={'isolation_level': 'REPEATABLE READ'})
             choice = Choice(store, session, window)
             _Export(store, choice, partial, stream, now_ns, report, progress).write(with_queries)
             stream.flush()

@@ -39,7 +39,8 @@ def _of_sqlite(session: Session, table: sa.Table, count: int) -> int:
 def _of_server(session: Session, table: sa.Table, count: int) -> int:
     # Whoever inserts meanwhile waits, and takes its number afterwards.
     session.execute(sa.text(f'LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE'))
-    sequence = func.pg_get_serial_sequence(table.name, 'id')
-    base = int(session.execute(select(func.nextval(sequence))).scalar_one())
-    session.execute(select(func.setval(sequence, base + count)))
+    name = session.scalar(select(func.pg_get_serial_sequence(table.name, 'id')))
+    last, is_given = session.execute(sa.text(f'SELECT last_value, is_called FROM {name}')).one()
+    base = int(last) if is_given else int(last) - 1
+    session.execute(select(func.setval(name, base + count)))
     return base

@@ -31,8 +31,9 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.names import stem
-from emv_ros.retrieval.lexical import Group, grouped, quoted
+from emv_ros.retrieval.lexical import Group, grouped
 from emv_ros.retrieval.scope import Scope
+from emv_ros.retrieval.word_index import word_index
 
 # The parameters of BM25, as SQLite has them.
 K1, B = 1.2, 0.75
@@ -63,10 +64,9 @@ class WordRows:
         With `is_strict` nothing is taken from rows that are not visible, be it a count.
         """
         self.session = session
-        # Bare: for many small queries SQLAlchemy would take longer than SQLite.
-        self._cursor: Any = session.connection().connection.cursor()
+        self._index = word_index(session)
         self.visible = visible
-        self.all_documents, self.average = _averages(session)
+        self.all_documents, self.average = self._index.documents, self._index.words
         self.low, self.high = 1, 1
         if visible is not None and len(visible):
             self.low, self.high = int(visible[0]), int(visible[-1])
@@ -95,9 +95,7 @@ class WordRows:
         """Return the rows that hold all the terms, where about `passed` rows hold the first."""
         found: list[tuple[int]] = []
         for low, high in self._stretches(passed):
-            found += self._cursor.execute(
-                'SELECT rowid FROM document_text WHERE document_text MATCH ? '
-                'AND rowid BETWEEN ? AND ?', (quoted(terms, 'AND'), low, high)).fetchall()
+            found += self._index.rows(terms, low, high)
         rows = np.fromiter(chain.from_iterable(found), np.int64, len(found))
         if self.visible is None or not len(self.visible):
             return rows if self.visible is None else rows[:0]
@@ -129,13 +127,11 @@ class WordRows:
         return self._between(term, self.low, self.high - self.low + 1)
 
     def _between(self, term: str, low: int, width: int) -> int:
-        return int(self._cursor.execute(
-            'SELECT count(*) FROM document_text WHERE document_text MATCH ? '
-            'AND rowid BETWEEN ? AND ?', (quoted([term]), low, low + width - 1)).fetchone()[0])
+        return self._index.count(term, low, low + width - 1)
 
 
-def best_rows(found: WordRows, scope: Scope, limit: int) -> list[Group]:
-    """Return up to `limit` groups of documents, best first."""
+def best_rows(found: WordRows, scope: Scope, limit: int, reads_all: bool = False) -> list[Group]:
+    """Return up to `limit` groups of documents, best first; `reads_all` those of few rows."""
     terms = list(found.counts)
     weights = np.array([found.weight(term) for term in terms])
     told = weights.tolist()
@@ -167,7 +163,7 @@ def best_rows(found: WordRows, scope: Scope, limit: int) -> list[Group]:
                 ranks[said] = rank(row.text, holds[row.id])
             read.append((*row, ranks[said]))
             texts.add(row.text)
-        if len(texts) >= limit:
+        if len(texts) >= limit and not reads_all:
             break
     read.sort(key=lambda row: (row[5], row[3], row[0]))
     return grouped(read, limit)
@@ -218,19 +214,3 @@ def _average_of(session: Session, visible: Ids) -> float:
         among(schema.DocumentRow.id, some.tolist()))).all()
     return max(1.0, sum(len(_WORDS.findall(text)) for text in texts) / max(1, len(texts)))
 
-
-def _averages(session: Session) -> tuple[int, float]:
-    """Return how many documents the full-text index holds and how many words a document has.
-
-    It keeps both as two varints in the first row of its own data.
-    """
-    block = session.connection().exec_driver_sql(
-        'SELECT block FROM document_text_data WHERE id = 1').scalar() or b''
-    numbers, value = [], 0
-    for byte in bytes(block):
-        value = value << 7 | byte & 127
-        if byte < 128:
-            numbers.append(value)
-            value = 0
-    documents, words = (*numbers, 0, 0)[:2]
-    return documents, max(1.0, words / max(1, documents))

@@ -17,7 +17,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.budget import LAST
-from emv_ros.retrieval.lexical import MAX_ROWS, group_key, quoted
+from emv_ros.retrieval.lexical import group_key
 from emv_ros.retrieval.scope import KINDS, Scope
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.retrieval.terms import squash
@@ -30,6 +30,7 @@ from emv_ros.retrieval.units import (
     spans_of_thing,
     units_of,
 )
+from emv_ros.retrieval.word_index import quoted
 from emv_ros.timeline import HOUR_NS, MAX_NS, Interval
 
 # Records of one text that are read to find its units, and in all. Of observations a few tell which
@@ -38,6 +39,8 @@ OF_ONE_TEXT, OF_MANY_TEXTS = 48, 12
 MANY = 400
 IN_ALL = 1000
 OF_ONE_GROUP = 4000
+# Texts that hold the same words may be far more than anyone can use.
+MAX_ROWS = 20_000
 EVENT = 2
 # Kinds whose records of one text are units of their own words and goals alone.
 SAID = ('utterance', 'skill_event', 'annotation')
@@ -220,6 +223,10 @@ def _by_phrase(session: Session, scope: Scope, robot_id: int, kind: str,
         query = query.where(row.id.in_(text(
             'SELECT rowid FROM document_text WHERE document_text MATCH :said LIMIT :most'
         ).bindparams(said=quoted([said]), most=OF_ONE_GROUP)))
+    else:
+        query = query.where(row.id.in_(text(
+            "SELECT id FROM document WHERE words @@ phraseto_tsquery('emv_words', emv_plain(:said))"
+            ' LIMIT :most').bindparams(said=said, most=OF_ONE_GROUP)))
     found = session.execute(query.where(*scope.conditions(by_id=True))
                             .order_by(row.start_ns).limit(MAX_ROWS))
     wanted = squash(said)

@@ -1,7 +1,7 @@
-"""Search by words: SQLite's full-text index, or plain comparison on other databases.
+"""Search by words in the full-text index of SQLite or of PostgreSQL.
 
-Both answer with groups of documents that say the same, best first, and both take any text whatever
-as a query: what has a meaning in a query language is quoted. They hold nothing and may be shared.
+It answers with groups of documents that say the same, best first, and takes any text whatever as a
+query: what has a meaning in a query language is quoted. It holds nothing and may be shared.
 Where words match more rows than can be ranked in time, `common_words` picks those worth ranking.
 """
 
@@ -14,18 +14,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam, case, column, func, literal_column, or_, select, table, text
+from sqlalchemy import bindparam, column, select, table, text
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
-from emv_ros.memory.names import stem
 from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.terms import squash
+from emv_ros.retrieval.word_index import quoted
 
 # Rows that BM25 ranks: at 3 microseconds each this is what a search can wait for.
 MAX_RANKED = 2000
-# A plain comparison may match far more rows than anyone can use.
-MAX_ROWS = 20_000
 
 
 @dataclass(slots=True)
@@ -52,29 +50,23 @@ def find_words(session: Session, terms: Sequence[str], scope: Scope, limit: int,
                max_ranked: int = MAX_RANKED) -> list[Group]:
     """Return up to `limit` groups of documents in which a term occurs, best first.
 
-    On SQLite the time is bounded whatever the words: of up to `max_ranked` rows the order is that
-    of BM25, and beyond it nearly, see `common_words`; then a group may not count all that say the
-    same. `visible` are the ids of the documents that the scope lets see, rising, where they are
-    known (None: not, or all); it makes narrow windows exact.
+    The time is bounded whatever the words: of up to `max_ranked` rows the order is that of BM25 (on
+    PostgreSQL nearly), and beyond it nearly, see `common_words`; then a group may not count all
+    that say the same. `visible` are the ids of the documents that the scope lets see, rising, where
+    they are known (None: not, or all); it makes narrow windows exact.
     """
     if not terms:
         return []
-    if session.get_bind().dialect.name != 'sqlite':
-        return _from(session, _comparison(terms, scope), limit)
     from emv_ros.retrieval.common_words import WordRows, best_rows
 
     if scope.window.before_ns is not None and visible is not None:
         # SQLite's BM25 counts words over all rows: what came later would have a say in the order.
         return best_rows(WordRows(session, terms, visible, is_strict=True), scope, limit)
     found = WordRows(session, terms, visible)
-    if found.all_documents <= max_ranked or visible is None and found.total <= max_ranked:
+    is_few = found.all_documents <= max_ranked or visible is None and found.total <= max_ranked
+    if is_few and session.get_bind().dialect.name == 'sqlite':
         return _from(session, _full_text(terms, scope), limit)
-    return best_rows(found, scope, limit)
-
-
-def quoted(terms: Iterable[str], between: str = 'OR') -> str:
-    """Return terms as a query of the full-text index, where a quoted string is plain words."""
-    return f' {between} '.join('"' + term.replace('"', '""') + '"' for term in terms)
+    return best_rows(found, scope, limit, reads_all=is_few)
 
 
 def _from(session: Session, query: Any, limit: int) -> list[Group]:
@@ -95,22 +87,6 @@ def _full_text(terms: Sequence[str], scope: Scope) -> Any:
         .where(text('document_text MATCH :asked').bindparams(bindparam('asked', quoted(terms))),
                *scope.conditions(by_id=True))
         .order_by(index.c.rank, row.start_ns, row.id))
-
-
-def _comparison(terms: Sequence[str], scope: Scope) -> Any:
-    """Return a query that counts the terms in each text, longer words for more."""
-    row = schema.DocumentRow
-    matches = []
-    score: Any = literal_column('0')
-    for term in terms:
-        stemmed = stem(term)
-        pattern = stemmed.replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
-        matches.append(row.text.ilike(f'%{pattern}%', escape='\\'))
-        score = score - case((matches[-1], len(stemmed)), else_=0)
-    rank = score.label('rank')
-    return (select(row.id, row.robot_id, row.kind, row.start_ns, row.text, rank)
-            .where(or_(*matches), *scope.conditions())
-            .order_by(rank, func.length(row.text), row.start_ns, row.id).limit(MAX_ROWS))
 
 
 def grouped(rows: Iterable[Any], limit: int) -> list[Group]:

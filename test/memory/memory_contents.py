@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-import sqlite3
 from typing import Any
+
+from databases import rows as plain
 
 JSON_COLUMNS = {'goal_stack', 'parameters', 'extra', 'attributes', 'names', 'position', 'velocity',
                 'effort', 'orientation', 'transitions', 'bbox', 'first_bbox', 'last_bbox',
@@ -37,10 +38,8 @@ TABLES = ('robot', 'session', 'image', 'joint_sample', 'pose', 'utterance', 'ski
 
 def contents(folder: Path, queries: bool = False) -> dict[str, list[str]]:
     """Return, of each table, its rows as texts in order."""
-    with sqlite3.connect(folder / 'memory.db') as database:
-        database.row_factory = sqlite3.Row
-        rows = {table: [dict(row) for row in database.execute(f'SELECT * FROM {table}')]
-                for table in (*TABLES, *(('query',) if queries else ()))}
+    rows = {table: plain(folder, f'SELECT * FROM {table}')
+            for table in (*TABLES, *(('query',) if queries else ()))}
     by_id = {table: {row['id']: row for row in every if 'id' in row}
              for table, every in rows.items()}
     return {table: sorted(json.dumps(_told(table, row, by_id), sort_keys=True)
@@ -73,6 +72,5 @@ def _name(table: str, ref_id: int, by_id: dict[str, Any]) -> list[Any]:
 
 def states(folder: Path) -> dict[str, Any]:
     """Return what stands in `state`."""
-    with sqlite3.connect(folder / 'memory.db') as database:
-        return {key: json.loads(value) for key, value in database.execute(
-            'SELECT key, value FROM state')}
+    return {row['key']: _value('extra', row['value'], {})
+            for row in plain(folder, 'SELECT key, value FROM state')}

@@ -12,6 +12,8 @@ from emv_ros.memory.schema import UtteranceRow
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import MemorySettings
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.mark.parametrize(('numbers', 'found'), [
     ([], []), ([2], [2]), ([3, 1, 3, 99, -1], [1, 3]), (range(2, 5000), [2, 3])])

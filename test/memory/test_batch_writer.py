@@ -16,6 +16,8 @@ from emv_ros.memory.waiting import Lanes
 from emv_ros.memory.writer import BatchWriter
 from emv_ros.records import Record
 
+pytestmark = pytest.mark.both_databases
+
 
 def wait_for(is_so: Callable[[], Any], limit_s: float = 10.0) -> None:
     end = time.monotonic() + limit_s

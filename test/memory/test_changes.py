@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from databases import database_url
 from memory_parts import at, said
+import pytest
 from sqlalchemy import delete, func, insert, select, text, update
 
 from emv_ros.memory import schema
 from emv_ros.memory.changes import Mark, mark_of, since
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, Observation
 
+pytestmark = pytest.mark.both_databases
+
 
 def open_in(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, sqlite_url(folder), 'robot')
+    return MemoryStore(folder, database_url(folder), 'robot')
 
 
 def changes(store: MemoryStore, mark: Mark) -> set[tuple[str, int]] | None:

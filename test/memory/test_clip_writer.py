@@ -12,6 +12,8 @@ from emv_ros.memory import clip_writer, queries, schema
 from emv_ros.memory.clip_writer import ClipParts, Mark, Seen, SeenScene, Shown, mark_of, write_clip
 from emv_ros.records import Observation, Scene, SceneObject, SceneRelation
 
+pytestmark = pytest.mark.both_databases
+
 BOX = (10.0, 20.0, 30.0, 40.0)
 TABLES = (schema.ClipRow, schema.SceneRow, schema.SceneObjectRow, schema.SceneRelationRow,
           schema.ObservationRow, schema.ObservationImageRow, schema.AppearanceRow,

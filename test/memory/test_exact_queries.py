@@ -11,6 +11,8 @@ from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Annotation, Node, Scene, SceneObject, Status
 
+pytestmark = pytest.mark.both_databases
+
 
 def window(start: float | None = None, end: float | None = None,
            before: float | None = None) -> Window:

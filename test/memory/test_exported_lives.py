@@ -7,13 +7,13 @@ from pathlib import Path
 import threading
 from typing import Any
 
+from databases import database_url
 from memory_contents import contents, states
 import pytest
 
 from emv_ros.biography.upkeep import keep
 from emv_ros.ingest.importing import import_path
 from emv_ros.memory import restoring
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.export_format import FILE
 from emv_ros.memory.export_reader import check_export
 from emv_ros.memory.export_state import PLACES
@@ -28,6 +28,8 @@ from emv_ros.settings import Settings, TreeSettings
 from emv_ros.timeline import SECOND_NS, parse_stamp
 from emv_ros.tree.consolidate import consolidate
 
+pytestmark = pytest.mark.both_databases
+
 LOG = Path(__file__).resolve().parents[3] / 'shared' / 'data' / 'armar7_june.jsonl'
 SETTINGS = Settings(tree=TreeSettings(use_model=False))
 DAY_NS = 86_400 * SECOND_NS
@@ -37,7 +39,7 @@ OWN_STATES = ('lease:', 'import:', 'forgetting:', 'tree:head:')
 
 
 def opened(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, sqlite_url(folder), 'robot', 'Europe/Berlin')
+    return MemoryStore(folder, database_url(folder), 'robot', 'Europe/Berlin')
 
 
 def bring_in(store: MemoryStore, folder: Path) -> None:

@@ -9,6 +9,8 @@ from emv_ros.memory import queries
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent, SkillReport
 
+pytestmark = pytest.mark.both_databases
+
 
 def runs(memory: MemoryStore, *reports: SkillReport, apart: bool = False) -> list[SkillEvent]:
     """Store the reports in one transaction, or each in one of its own."""

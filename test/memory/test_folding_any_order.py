@@ -1,15 +1,14 @@
 """Whatever the order in which the reports of a run arrive, the run comes out the same."""
 
-from pathlib import Path
-import tempfile
-
 from hypothesis import HealthCheck, given, settings, strategies as st
 from memory_parts import report
+import pytest
 
 from emv_ros.memory import queries
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent, SkillReport
+
+pytestmark = pytest.mark.both_databases
 
 STATES = ('preparing', 'running')
 
@@ -39,12 +38,10 @@ def fold(session_id: int, memory: MemoryStore, batches: list[list[SkillReport]])
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_any_order_of_arrival(data: st.DataObject) -> None:
+def test_any_order_of_arrival(memory: MemoryStore, data: st.DataObject) -> None:
     in_order = data.draw(one_run())
     shuffled = data.draw(st.permutations(in_order))
     cut = data.draw(st.integers(0, len(shuffled)))
-    with tempfile.TemporaryDirectory() as folder, MemoryStore(
-            Path(folder), sqlite_url(Path(folder)), 'robot') as memory:
-        first, second = (memory.begin_session() for _ in range(2))
-        assert fold(first, memory, [in_order]) == fold(
-            second, memory, [shuffled[:cut], shuffled[cut:]])
+    first, second = (memory.begin_session() for _ in range(2))
+    assert fold(first, memory, [in_order]) == fold(
+        second, memory, [shuffled[:cut], shuffled[cut:]])

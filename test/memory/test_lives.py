@@ -14,6 +14,8 @@ from emv_ros.records import Observation
 from emv_ros.settings import MemorySettings
 from emv_ros.timeline import SECOND_NS
 
+pytestmark = pytest.mark.both_databases
+
 NOON_NS = 1_772_366_400 * SECOND_NS
 
 

@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 
+from databases import database_url
 from memory_parts import report, said
 
 from emv_ros.memory import queries
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
 
@@ -19,7 +19,7 @@ EACH = 150
 
 
 def open_in(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, sqlite_url(folder), 'robot', busy_timeout_s=30.0)
+    return MemoryStore(folder, database_url(folder), 'robot', busy_timeout_s=30.0)
 
 
 def write(folder: Path, name: str, start: object) -> None:
@@ -71,11 +71,12 @@ ENDLESS = """
 import sys
 from itertools import count
 from pathlib import Path
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord, Utterance
+
+pytestmark = pytest.mark.both_databases
 folder = Path(sys.argv[1])
-memory = MemoryStore(folder, sqlite_url(folder), 'robot')
+memory = MemoryStore(folder, database_url(folder), 'robot')
 for number in count(1):
     memory.add_image(str(number).encode() * 10_000, ImageRecord(
         stamp_ns=number, camera='', sha256='', media_type='image/png', width=1, height=1))

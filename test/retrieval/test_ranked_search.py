@@ -14,8 +14,6 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, SkillReport, Status
 from emv_ros.retrieval.embedders import MiniLmEmbedder
 from emv_ros.retrieval.index import embed_missing
-from emv_ros.retrieval.lexical import _comparison, find_words, grouped
-from emv_ros.retrieval.scope import Scope
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import MemorySettings, RetrievalSettings
 from emv_ros.timeline import SECOND_NS
@@ -205,14 +203,3 @@ def test_searches_from_several_threads_agree(store: MemoryStore, minilm: MiniLmE
         thread.join()
     assert found == [['I put the mug on the shelf']] * 6
 
-
-def test_other_databases_compare_words(store: MemoryStore) -> None:
-    say(store, 'two cups', 'The Cup!', 'the cup', '100% of the milk', 'a plate')
-    with store.reading() as session:
-        scope = Scope(Window())
-        for terms, documents in ((['cup'], {1, 2}), (['plates'], {5}), (['milk'], {4})):
-            plain = grouped(session.execute(_comparison(terms, scope)), 9)
-            assert {group.first_id for group in plain} == documents
-            assert {group.key for group in plain} == {
-                group.key for group in find_words(session, terms, scope, 9)}
-        assert grouped(session.execute(_comparison(['50%', '_'], scope)), 9) == []

@@ -1,0 +1,59 @@
+"""Values as every database takes them: the same record is stored alike in SQLite and PostgreSQL.
+
+Neither NUL characters nor numbers that are none are refused, since they come from C programs and
+sensors that mean nothing by them: a NUL becomes a space, and within JSON a NaN or an infinity
+becomes null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from sqlalchemy import String
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+from emv_ros.errors import StoreValueError
+
+NUL = '\0'
+_ESCAPED_NUL = '\\u0000'
+
+
+class Text(TypeDecorator[str]):
+    """A text without NUL characters."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Return the text for the driver."""
+        return value.replace(NUL, ' ') if isinstance(value, str) and NUL in value else value
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON. Raises StoreValueError for one that has none."""
+    try:
+        said = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):  # ValueError: a NaN, or a list in itself
+        said = _written(value)
+    return _written(value) if _ESCAPED_NUL in said else said
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(_clean(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreValueError(f'a value that the database cannot hold: {error}') from error
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace(NUL, ' ')
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {_clean(key) if isinstance(key, str) else key: _clean(inner)
+                for key, inner in value.items()}
+    return [_clean(inner) for inner in value] if isinstance(value, list | tuple) else value
