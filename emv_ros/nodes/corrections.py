@@ -1,6 +1,6 @@
 """The service by which persons correct entities: merges, splits, names.
 
-A correction that contradicts what was seen is refused; only `emv merge --force` insists.
+A merge that contradicts what was seen is refused unless the request insists with `force`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Corrections:
         told = {'author': request.author, 'reason': request.reason, 'stamp_ns': self._now_ns()}
         if request.operation == request.OPERATION_MERGE:
             _none(observation_ids, 'a merge')
-            return merge(self._store, entity_ids, name=request.name, **told)
+            return merge(self._store, entity_ids, name=request.name, force=request.force, **told)
         if request.operation == request.OPERATION_SPLIT:
             return split(self._store, _one(entity_ids), observation_ids, name=request.name, **told)
         if request.operation == request.OPERATION_RENAME:

@@ -1,7 +1,7 @@
 """Answers questions about the memory: in words, as service and as action, and typed look-ups.
 
 A question takes seconds to minutes and holds a thread meanwhile; look-ups have a callback group of
-their own and come back at once. What a later version brings is refused with a status that says so.
+their own and come back at once, and so has forgetting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from emv_ros.nodes.model_calls import ModelCalls
 from emv_ros.nodes.parameters import declare
 from emv_ros.nodes.question_action import QuestionAction
 from emv_ros.nodes.questions import Questions
-from emv_ros.nodes.refusals import Refusals
 from emv_ros.nodes.running import run_groups
 from emv_ros.nodes.status import NodeState, StatusPublisher
 from emv_ros.nodes.survey import Survey
@@ -75,6 +74,8 @@ class QueryNode(MemoryNode):
 
     def start(self) -> None:
         """Serve."""
+        from emv_ros.nodes.forgetting import Forgetting
+
         self._calls.reset()
         lookups = self._lookups
         self._served = [self.create_service(kind, name, callback, callback_group=group)
@@ -88,17 +89,18 @@ class QueryNode(MemoryNode):
             (srv.CorrectEntity, 'correct_entity', self.correct, self._looking))]
         self._action = QuestionAction(
             self, QUESTION, self._questions, self._question, self._asking)
-        self._refusals = Refusals(self, self._looking)
+        self._forgetting = Forgetting(self, self._store, self._now_ns)
         self._status = StatusPublisher(self, self.state)
 
     def stop(self) -> None:
         """Cancel what is asked, and serve no more."""
         if not self._questions.close(END_S):
             self.get_logger().error(f'a question did not end within {END_S} s of its cancel')
+        if not self._forgetting.close(END_S):
+            self.get_logger().error(f'a forgetting did not end within {END_S} s')
         for service in self._served:
             self.destroy_service(service)
         self._action.close()
-        self._refusals.close()
         self._status.close()
 
     def close(self) -> None:

@@ -107,6 +107,15 @@ def test_what_is_refused(tmp_path, fields, status, words):
         assert words in response.message and not response.entities and not response.verdict_id
 
 
+def test_what_was_seen_apart_is_merged_by_force_alone(served, robot):
+    refused = correct(robot, operation=ASK.OPERATION_MERGE, entity_ids=['e1', 'e2'])
+    assert refused.status == refused.STATUS_INVALID_REQUEST and 'seen apart' in refused.message
+    done = correct(robot, operation=ASK.OPERATION_MERGE, entity_ids=['e1', 'e2'], force=True)
+    assert done.status == done.STATUS_OK, done.message
+    entity, = done.entities
+    assert entity.id == 'e1' and entity.observation_count == 4
+
+
 def test_pictures_of_an_observation_and_an_entity(served, robot):
     def pictures(text, **fields):
         found = robot.call(srv.GetEvidenceImage, 'get_evidence_image', evidence_ids=[text],

@@ -83,13 +83,6 @@ def test_look_ups(served, robot):
     assert not beyond.evidence and not beyond.nodes
 
 
-def test_what_a_later_version_brings_is_refused_in_words(served, robot):
-    client = robot.action_client(action.ForgetMemory, 'forget_memory')
-    reply = result_of(sent(client, action.ForgetMemory.Goal(ids=['u1'])))
-    assert reply.result.status == reply.result.STATUS_UNSUPPORTED and reply.result.message
-    robot.end(client)
-
-
 def test_without_a_model_a_question_is_looked_up(served, robot):
     answer = robot.call(srv.QueryEpisodicMemory, 'query_episodic_memory',
                         question='Who asked to bring the milk?')
