@@ -36,6 +36,7 @@ VERBS = {
     'reindex': ('reindex', 'make anew which observations are of one thing'),
     'perceive': ('perceive', 'find things in stored pictures: scenes and observations'),
     'forget': ('forgetting', 'take observations and entities out of the memory, for good'),
+    'retain': ('retaining', 'let old records make room, as the settings of retention say'),
     'export': ('exporting', 'write the memory, or a part of it, as a folder of files or a bag'),
     'consolidate': ('consolidating', 'bring the history tree up to date'),
     'stats': ('stats', 'say what the memory holds'),

@@ -34,6 +34,7 @@ CLOCK_READERS = {
     'agent/models/client.py': 'when a model was called, for the account of calls',
     'commands/context.py': "the person's now, for words like 'yesterday'",
     'evaluation/row_lag.py': 'when a row could be read, to measure how long that took',
+    'memory/pictures.py': 'how long ago a picture file was written, before it is removed',
     'tree/budget.py': 'which calls of a model lie in the last hour, as the account of calls has it',
     'tree/journal.py': 'when a reply was paid for, so that none is kept for long',
     'tree/lease.py': 'when a lease of another process runs out',

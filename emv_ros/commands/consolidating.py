@@ -30,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Consolidate; may be interrupted at any time, and goes on from there when run again."""
+    from emv_ros.commands.retaining import fields_of
+    from emv_ros.memory.retention import retain
     from emv_ros.tree.consolidate import consolidate
 
     with context.open() as store:
@@ -42,14 +44,19 @@ def run(args: argparse.Namespace, context: Context) -> int:
                 now_ns=context.now_ns(), cancel=cancel, progress=progress.count)
         vectors = 0 if args.no_vectors else _vectors(context, store)
         pictures = 0 if args.no_vectors else _picture_vectors(context, store)
+        with interruptible() as cancel:
+            retained = retain(store, context.settings, now_ns=context.now_ns(), cancel=cancel)
     if context.as_json:
         write_json({**asdict(report), 'vectors': vectors, 'picture_vectors': pictures,
-                    'biographies': {robot: asdict(done) for robot, done in kept.items()}})
+                    'biographies': {robot: asdict(done) for robot, done in kept.items()},
+                    'retention': fields_of(retained)})
     else:
         _write(report, vectors, pictures)
         for robot, done in kept.items():
             for line in done.lines():
                 write(line if len(kept) == 1 else f'{robot}: {line}')
+        for line in retained.lines():
+            write(line)
     return 0
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import date, tzinfo
 
     from emv_ros.memory.costs import Cost
+    from emv_ros.memory.growth import Growth
     from emv_ros.memory.statistics import ModelUse, Statistics
     from emv_ros.memory.store import MemoryStore
 
@@ -29,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument('--plot', metavar='FILE', type=Path,
                         help='draw the tree and its cost over time into a .png or .svg')
+    parser.add_argument('--growth', action='store_true',
+                        help='bytes by kind, and how many that is in an hour of recording')
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
@@ -37,6 +40,8 @@ def run(args: argparse.Namespace, context: Context) -> int:
     from emv_ros.memory.statistics import statistics
     from emv_ros.timeline import format_rfc3339
 
+    if args.growth:
+        return _show_growth(context)
     if args.plot is not None:
         from emv_ros.commands.plotting import format_of
 
@@ -61,6 +66,39 @@ def run(args: argparse.Namespace, context: Context) -> int:
     write_fields(_readable(found, folder, first, last))
     _write_costs(by_day(spent, zone))
     return 0
+
+
+def _show_growth(context: Context) -> int:
+    """Show bytes by kind."""
+    from emv_ros.memory.growth import growth
+
+    with context.open() as store:
+        found = growth(store)
+    if context.as_json:
+        write_json({**asdict(found), 'bytes_per_hour': {
+            **{kind: round(found.per_hour(sum(parts.values())))
+               for kind, parts in (found.database or {}).items()},
+            **{f'pictures {kind}': round(found.per_hour(count))
+               for kind, count in found.pictures.items()}}})
+        return 0
+    rows = [(NAMES.get(kind, kind), amount(found.counts[kind]) if kind in found.counts else '',
+             size(parts['rows']), size(parts['indices']), _each(found, kind), size(
+                 found.per_hour(sum(parts.values()))))
+            for kind, parts in (found.database or {}).items()]
+    rows += [(f'picture files {kind}', '', size(count), '', '', size(found.per_hour(count)))
+             for kind, count in found.pictures.items() if count]
+    write_table(('kind', 'records', 'rows or files', 'indices', 'a record', 'in an hour'), rows)
+    write(f'{found.hours:.1f} hours of recording; {size(found.free_bytes)} free in the '
+          f'database; {size(found.cache_bytes)} of caches of search')
+    if found.database is None:
+        tell('note: this database gives no account of its pages')
+    return 0
+
+
+def _each(found: Growth, kind: str) -> str:
+    """Return the bytes of one record of a kind, rows and indices."""
+    count = found.counts.get(kind, 0)
+    return size(sum((found.database or {})[kind].values()) / count) if count else ''
 
 
 def _plot(path: Path, store: MemoryStore, context: Context, spent: list[Cost],

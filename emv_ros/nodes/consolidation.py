@@ -1,8 +1,8 @@
 """Takes new records into the history tree: on a timer, and when asked to.
 
 The work runs in a thread of its own, one run at a time, so that no callback waits for it. After
-the tree come the vectors of texts, and of pictures, that have none yet. What was done before a
-cancel or a failure stays.
+the tree come the vectors of texts, and of pictures, that have none yet; then retention lets old
+records make room. What was done before a cancel or a failure stays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ END_S = 30.0
 class ConsolidationNode(MemoryNode):
     """Keeps the tree up to date."""
 
-    areas = ('memory', 'tree', 'retrieval', 'model')
+    areas = ('memory', 'perception', 'tree', 'retrieval', 'model', 'retention')
     threads = 4
 
     def __init__(self, name: str = 'consolidation', **kwargs: Any) -> None:

@@ -93,6 +93,7 @@ class Consolidation:
                 run.make_trees()
                 self._embed(run)
                 self._embed_pictures(run)
+                self._retain(run)
         except StoreBusyError as error:
             outcome.status, outcome.message = 'busy', str(error)
         except EmvError as error:
@@ -153,6 +154,18 @@ class Consolidation:
             done = embed_pictures(
                 self._store, self._pictures, settings.pictures_a_run, run.stops.is_set)
             run.notes += [done.problem] if done.problem else []
+
+    def _retain(self, run: _Run) -> None:
+        """Let old records make room, for a while; the next run goes on."""
+        from emv_ros.memory.retention import retain
+
+        now_ns = run.request.now_ns
+        if now_ns is None or run.request.robots or run.stops.is_set():
+            return
+        done = retain(self._store, self._settings, now_ns=now_ns, cancel=run.stops)
+        run.notes += [*done.refused, *done.notes]
+        for line in done.lines():
+            log.info('retention: %s', line)
 
     def _account(self, outcome: Outcome, run: _Run, before: tuple[int, int]) -> None:
         count, last = self._nodes()

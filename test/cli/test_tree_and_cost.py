@@ -293,3 +293,14 @@ def test_no_display_is_needed(grown, tmp_path, monkeypatch):
     monkeypatch.delenv('DISPLAY', raising=False)
     monkeypatch.setitem(os.environ, 'MPLBACKEND', 'TkAgg')
     assert grown('stats', '--plot', tmp_path / 'tree.png').status == 0
+
+
+def test_growth_tells_bytes_by_kind(emv, experience) -> None:
+    assert emv('import', experience, '--zone', 'Europe/Berlin').status == 0
+    told = emv('stats', '--growth')
+    assert told.status == 0 and told.out.splitlines()[0].split()[:2] == ['kind', 'records']
+    assert 'hours of recording' in told.out
+    found = emv('--json', 'stats', '--growth').json
+    assert found['database']['skill_event']['rows'] >= 4096
+    assert found['bytes_per_hour']['skill_event'] == round(
+        sum(found['database']['skill_event'].values()) / found['hours'])
