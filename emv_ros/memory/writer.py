@@ -29,7 +29,8 @@ class BatchWriter:
     """The one writer of a process; its methods are safe from any thread.
 
     `written`, `refused` (could not be stored) and `dropped` (the queue was full) count records by
-    type; `last_error` is what went wrong last, '' at first.
+    type; `last_error` is what went wrong last, '' at first, and again once the store can be written
+    that could not be.
     """
 
     def __init__(self, store: MemoryStore, flush_period_s: float = 0.5, batch_size: int = 500,
@@ -48,6 +49,7 @@ class BatchWriter:
         self.refused: Counter[str] = Counter()
         self.written: Counter[str] = Counter()
         self.last_error = ''
+        self._is_kept_off = False  # by the store: busy, full, gone
         self._on_commit = on_commit
         self._period_s = flush_period_s
         self._batch_size = batch_size
@@ -174,6 +176,9 @@ class BatchWriter:
                 self._divide(records, error)
                 return
         if records:
+            if self._is_kept_off:
+                log.info('the memory can be written again')
+                self._is_kept_off, self.last_error = False, ''
             self.written.update(type(record).__name__ for record in records)
             self._tell(records)
 
@@ -213,6 +218,7 @@ class BatchWriter:
     def _wait_after(self, error: StoreError) -> None:
         """Wait before the next try, not beyond the time that closing grants."""
         self._note(error)
+        self._is_kept_off = True
         with self._changed:
             left_s = RETRY_WAIT_S if self._end_s is None else min(
                 RETRY_WAIT_S, max(0.0, self._end_s - time.monotonic()))

@@ -39,14 +39,15 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return Prepared(tmp_path_factory.mktemp('prepared'))
 
 
-class TestPowerCut:
+@pytest.fixture(scope='module')
+def traced(prepared: Prepared) -> Trace:
+    found = trace(prepared)
+    if found is None:
+        pytest.skip('processes cannot be traced here')
+    return found
 
-    @pytest.fixture(scope='class')
-    def traced(self, prepared: Prepared) -> Trace:
-        found = trace(prepared)
-        if found is None:
-            pytest.skip('processes cannot be traced here')
-        return found
+
+class TestPowerCut:
 
     def test_played_back_whole_it_is_what_the_process_left(
             self, prepared: Prepared, traced: Trace, tmp_path: Path) -> None:

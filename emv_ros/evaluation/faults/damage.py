@@ -17,9 +17,11 @@ PAGE = 4096
 
 
 def cut_last_pages(prepared: Prepared, chance: Random) -> Outcome:
-    """Cut the database short by up to two pages."""
+    """Cut the database short by up to two pages, none of which is free."""
     with prepared.copy(prepared.filled) as folder:
         ids = ids_of(folder)
+        with open_store(folder) as store:
+            store.rewrite()
         file = folder / DATABASE_FILE
         with file.open('r+b') as stream:
             stream.truncate(file.stat().st_size - chance.randint(1, 2 * PAGE))
