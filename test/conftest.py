@@ -5,12 +5,16 @@ Tests marked `both_databases` run twice: over SQLite and over a real PostgreSQL 
 
 from collections.abc import Iterator
 import os
+from pathlib import Path
 
 # Before anything imports rclpy, NumPy or litellm, which read these once.
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 os.environ.setdefault('ROS_PYTHON_CHECK_FIELDS', '1')
 os.environ.setdefault('OMP_NUM_THREADS', '1')
 os.environ.setdefault('LITELLM_LOCAL_MODEL_COST_MAP', 'True')
+# Processes that tests start find `databases`, too.
+os.environ['PYTHONPATH'] = os.pathsep.join(
+    filter(None, (str(Path(__file__).parent), os.environ.get('PYTHONPATH'))))
 
 import databases  # noqa: E402
 import postgresql  # noqa: E402

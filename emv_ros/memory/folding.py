@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory.forgotten_runs import ForgottenRuns
 from emv_ros.memory.schema import SkillEventRow
+from emv_ros.memory.values import clean
 from emv_ros.records import SkillReport, Status
 from emv_ros.timeline import SECOND_NS
 
@@ -77,7 +78,10 @@ class Folding:
         goals = () if report.source_id else tuple(report.goal_stack)
         runs = self._runs.get(key)
         if runs is None:
-            runs = self._runs[key] = _load(self._session, key)
+            # What this transaction holds of a key is loaded already: no row of another one need be
+            # written first, which would write each by itself.
+            with self._session.no_autoflush:
+                runs = self._runs[key] = _load(self._session, key)
         near = (runs.near(goals, report.stamp_ns) if runs.covers(report.stamp_ns)
                 else _query(self._session, key, goals, report.stamp_ns))
         for row in near:
@@ -162,7 +166,7 @@ def _goals(key: Key, row: SkillEventRow) -> tuple[str, ...]:
 def _same_parameters(row: SkillEventRow, report: SkillReport) -> bool:
     """Two arms may run the same skill at once; their parameters tell them apart."""
     return bool(report.source_id) or not report.parameters or not row.parameters or (
-        row.parameters == dict(report.parameters))
+        row.parameters == clean(dict(report.parameters)))
 
 
 def _belongs(row: SkillEventRow, report: SkillReport) -> bool:

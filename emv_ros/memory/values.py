@@ -41,19 +41,20 @@ def to_json(value: Any) -> str:
     return _written(value) if _ESCAPED_NUL in said else said
 
 
-def _written(value: Any) -> str:
-    try:
-        return json.dumps(_clean(value))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StoreValueError(f'a value that the database cannot hold: {error}') from error
-
-
-def _clean(value: Any) -> Any:
+def clean(value: Any) -> Any:
+    """Return what JSON holds as it will be read again: clean, with lists for tuples."""
     if isinstance(value, str):
         return value.replace(NUL, ' ')
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {_clean(key) if isinstance(key, str) else key: _clean(inner)
+        return {clean(key) if isinstance(key, str) else key: clean(inner)
                 for key, inner in value.items()}
-    return [_clean(inner) for inner in value] if isinstance(value, list | tuple) else value
+    return [clean(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(clean(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreValueError(f'a value that the database cannot hold: {error}') from error

@@ -10,6 +10,8 @@ from pathlib import Path
 import threading
 from typing import Any
 
+from databases import database_url
+
 from emv_ros.agent.agent import Agent
 from emv_ros.agent.answers import Answer, Question
 from emv_ros.agent.console.library import Library
@@ -185,7 +187,7 @@ def code(*lines: str) -> str:
 
 def open_memory(folder: Path, zone: str = BERLIN) -> Household:
     """Return an empty memory of a robot."""
-    return Household(MemoryStore(folder, f'sqlite:///{folder}/emv.db', 'r1', zone), zone)
+    return Household(MemoryStore(folder, database_url(folder), 'r1', zone), zone)
 
 
 def waiting(event: threading.Event) -> Callable[..., str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from databases import database_url
 import pytest
 
 from emv_ros.errors import ModelUnavailableError
@@ -23,5 +24,6 @@ def minilm() -> MiniLmEmbedder:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as opened:
+    url = database_url(tmp_path).render_as_string()
+    with MemoryStore.open(MemorySettings(url=url, robot='r1'), tmp_path) as opened:
         yield opened

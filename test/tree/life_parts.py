@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import threading
 from typing import Any
 
+from databases import database_url
 from whole import below_days, check_whole
 
 from emv_ros.memory.queries import Window
@@ -74,7 +75,7 @@ def joints(seconds: float) -> JointSample:
 
 
 def open_memory(folder: Any, robot: str = 'r2', zone: str = 'UTC') -> MemoryStore:
-    return MemoryStore(folder, f'sqlite:///{folder}/memory.db', robot, zone)
+    return MemoryStore(folder, database_url(folder), robot, zone)
 
 
 def shape(store: MemoryStore, records: Sequence[Any] | None = None, **more: Any) -> Any:
