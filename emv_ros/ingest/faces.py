@@ -19,6 +19,8 @@ SMALLEST_PX = 24
 LONGEST_PX = 960  # of a picture that is searched: larger ones take most of a second
 SCALE = 1.15  # from one size that is looked for to the next
 NEIGHBOURS = 3  # hits beside one another that make a face
+# Where the packages of a distribution put them, whose cv2 does not tell.
+SYSTEM_FOLDERS = ('/usr/share/opencv4/haarcascades', '/usr/share/opencv/haarcascades')
 FRONTAL, PROFILE = 'haarcascade_frontalface_alt2.xml', 'haarcascade_profileface.xml'
 
 Box = tuple[float, float, float, float]
@@ -31,11 +33,14 @@ class CascadeFaces:
         """Load them. Raises SettingsError where this OpenCV carries none."""
         import cv2
 
-        folder = getattr(getattr(cv2, 'data', None), 'haarcascades', '')
+        carried = getattr(getattr(cv2, 'data', None), 'haarcascades', '')
+        folder = next((folder for folder in map(Path, filter(None, (carried, *SYSTEM_FOLDERS)))
+                       if (folder / FRONTAL).is_file()), Path(carried))
         make = getattr(cv2, 'CascadeClassifier', None)
         self._cascades: list[Any] = []
         for name in (FRONTAL, PROFILE):
-            cascade = make(str(Path(folder) / name)) if folder and make is not None else None
+            file = folder / name
+            cascade = make(str(file)) if make is not None and file.is_file() else None
             if cascade is None or cascade.empty():
                 raise SettingsError(
                     f'privacy.blur_faces: this OpenCV {cv2.__version__} does not carry {name}: '

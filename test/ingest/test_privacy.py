@@ -232,6 +232,13 @@ def test_faces_are_found_without_a_network():
     assert is_covered(decoded(data), tuple(4 * edge for edge in FACE_BOX))
 
 
+def test_an_opencv_without_cascades_is_told(monkeypatch):
+    monkeypatch.delattr(cv2, 'data')
+    monkeypatch.setattr('emv_ros.ingest.faces.SYSTEM_FOLDERS', ())
+    with pytest.raises(SettingsError, match='blur_faces: this OpenCV .* does not carry'):
+        make_redactor(PrivacySettings(blur_faces=True), 90, None)
+
+
 def test_labels_are_found_by_the_detector_of_the_settings():
     def make(labels, confidence):
         return make_label_detector(PerceptionSettings(detector='household'), labels, confidence)
