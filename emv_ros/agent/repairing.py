@@ -68,6 +68,9 @@ def _mended(store: MemoryStore, settings: Settings, done: Repair) -> MemoryRepai
             note = clear(store)
         result.mended.append('a forgetting that was cut off is done' + (f', but {note}' if note
                                                                        else ''))
+        if result.copy is not None and not result.copy.exists():
+            result.copy = None
+            result.notes.append('no copy is kept: it held what was forgotten')
     mended, lost = mend_pictures(store)
     result.mended += mended
     result.lost += lost

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import StoreBusyError, StoreError
 from emv_ros.memory import schema
+from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.gone_pictures import is_needed
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ FILES, REWRITE = 'forgetting:files', 'forgetting:rewrite'
 LOT = 1000
 # What search keeps beside the database, in the memory's folder.
 CACHES = 'cache'
+# How the names of copies go on that `emv doctor --repair` keeps.
+COPIES = '.before-repair-'
 LOCK = '.forgetting.lock'
 IN_THE_WAY = ('the database file or its write-ahead log may still hold bytes of what was '
               'forgotten: somebody reads in it, or the disk is too full to write it anew')
@@ -100,6 +103,12 @@ def clear_caches(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
+def clear_copies(folder: Path) -> None:
+    """Remove the copies of the database that were kept before it was mended: they hold it all."""
+    for file in folder.glob(f'{DATABASE_FILE}{COPIES}*'):
+        file.unlink(missing_ok=True)
+
+
 def clear(store: MemoryStore) -> str:
     """Do what is noted, while `alone`; return in words what could not be done, '' if nothing.
 
@@ -119,6 +128,7 @@ def _rewrite(store: MemoryStore) -> bool:
         if session.get(schema.StateRow, REWRITE) is None:
             return True
     clear_caches(store.folder)
+    clear_copies(store.folder)
     if not store.rewrite():
         return False
     with store.writing() as session:

@@ -17,11 +17,11 @@ import shutil
 import sqlite3
 
 from emv_ros.errors import StoreBusyError, StoreError
+from emv_ros.memory.clearing import COPIES
 from emv_ros.memory.database import is_log_gone
 from emv_ros.memory.salvage import Lost, pad, salvage
 
 ASIDE = '.repair'
-COPY = '{name}.before-repair-{number}'
 # Where SQLite's connections hold a lock for as long as they have a file with a log open.
 SHARED_LOCK = (510, 0x4000_0002)
 
@@ -87,7 +87,7 @@ def is_whole(file: Path) -> bool:
 def _copy(file: Path) -> Path:
     """Copy the database with its log beside it, under the first number that is free."""
     number = 1
-    while (copy := file.with_name(COPY.format(name=file.name, number=number))).exists():
+    while (copy := _beside(file, f'{COPIES}{number}')).exists():
         number += 1
     for part in ('-wal', ''):
         if _beside(file, part).exists():

@@ -10,10 +10,11 @@ import subprocess
 import sys
 
 from damaged_files import PAGE, pages_of, wipe
-from memory_parts import picture, said
+from memory_parts import at, picture, said
 import pytest
 import whole_memory
 
+from emv_ros.agent.forgetting import forget
 from emv_ros.agent.repairing import repair_memory
 from emv_ros.errors import SchemaError, StoreBusyError, StoreError
 from emv_ros.memory import queries, schema
@@ -275,3 +276,13 @@ def test_a_walk_tells_the_gaps_between_two_damaged_pages(tmp_path: Path) -> None
     assert lost == set(range(1, 201)) - set(read)
     assert 2 * (each - 2) <= len(lost) <= 2 * (each + 2)
     assert len(walk.gaps) == 2
+
+
+def test_a_forgetting_removes_the_copies(folder: Path) -> None:
+    file = folder / DATABASE_FILE
+    wipe(file, pages_of(file, 'utterance')[2])
+    assert repair_memory(folder, Settings()).copy is not None
+    with open_in(folder) as memory:
+        key = next(item.id for item in queries.observations(memory))
+        forget(memory, [('observation', key)], author='Ann', reason='', stamp_ns=at(500))
+    assert copies(folder) == []
