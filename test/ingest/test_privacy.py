@@ -21,8 +21,10 @@ from emv_ros.errors import PerceptionError, RedactionError, SettingsError, Withh
 from emv_ros.ingest.blurring import PictureRedactor, cover
 from emv_ros.ingest.compressed import carries_more
 from emv_ros.ingest.door import PictureWorker, PrivateSink, make_redactor
+from emv_ros.ingest.faces import YuNetFaces
 from emv_ros.ingest.privacy import HIDDEN, WordFilter
 from emv_ros.perception.detectors import make_label_detector
+from emv_ros.perception.onnx_graph import OnnxGraph
 from emv_ros.records import (
     ImageRecord,
     JointSample,
@@ -230,6 +232,53 @@ def test_faces_are_found_without_a_network():
     large = cv2.resize(drawn_face(), (1920, 1440))
     data, _ = redactor.redacted(packed(large), picture())
     assert is_covered(decoded(data), tuple(4 * edge for edge in FACE_BOX))
+
+
+class NamedGraph(OnnxGraph):
+    """A graph whose outputs have names of our choice."""
+
+    def __init__(self):
+        super().__init__('yunet')
+        self.wanted = ''
+
+    def _next(self, letter):
+        name, self.wanted = self.wanted, ''
+        return name or super()._next(letter)
+
+    def put(self, name, kind, inputs, channels, **attributes):
+        self.wanted = name
+        self.node(kind, inputs, **attributes)
+        self.output(name, (1, channels, 'h', 'w'))
+
+
+def yunet_of_brightness(path):
+    """Write a network with YuNet's outputs, to which each bright cell of 8 px and up is a face."""
+    graph = NamedGraph()
+    graph.input('input', (1, 3, 'h', 'w'))
+    small = graph.weight(np.full((1, 1, 1, 1), 1 / 255, np.float32))
+    none = graph.weight(np.zeros((1, 1, 1, 1), np.float32))
+    for stride in (8, 16, 32):
+        cells = graph.node('AveragePool', ['input'], kernel_shape=[stride] * 2,
+                           strides=[stride] * 2)
+        bright = graph.node('ReduceMean', [cells], axes=[1], keepdims=1)
+        nothing = graph.node('Mul', [bright, none])
+        for name in ('cls', 'obj'):
+            graph.put(f'{name}_{stride}', 'Mul', [bright, small], 1)
+        graph.put(f'bbox_{stride}', 'Concat', [nothing] * 4, 4, axis=1)
+        graph.put(f'kps_{stride}', 'Concat', [nothing] * 10, 10, axis=1)
+    path.write_bytes(graph.to_bytes())
+
+
+def test_a_checkpoint_of_yunet_finds_in_pictures_of_any_size(tmp_path):
+    yunet_of_brightness(tmp_path / 'yunet.onnx')
+    finder = YuNetFaces(tmp_path / 'yunet.onnx', 0.9)
+    for shape in ((240, 320, 3), (100, 150, 3)):
+        pixels = np.full(shape, 20, np.uint8)
+        pixels[32:64, 64:96] = 250
+        boxes = np.array(finder.boxes(pixels))
+        middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+        assert len(boxes) and (middle >= (60, 28)).all() and (middle <= (100, 68)).all()
+        assert finder.boxes(np.full(shape, 20, np.uint8)) == []
 
 
 def test_an_opencv_without_cascades_is_told(monkeypatch):
