@@ -33,6 +33,7 @@ from emv_ros.memory.database import (
 from emv_ros.memory.gone_pictures import check_kept
 from emv_ros.memory.migrate import migrate
 from emv_ros.memory.node_writer import NodeWriter
+from emv_ros.memory.page_cache import limit_cache
 from emv_ros.memory.pictures import PictureFolder
 from emv_ros.memory.rows import RECORD_OF, record_of, row_of
 from emv_ros.records import ImageRecord, ModelCall, QueryRecord, Record, Session
@@ -86,6 +87,10 @@ class MemoryStore:
     def close(self) -> None:
         """Give all connections back; the write-ahead log is folded into the file."""
         self._engine.dispose()
+
+    def limit_cache(self, kilobytes: int) -> None:
+        """Keep little of the file in memory: for who appends and does not search."""
+        limit_cache(self._engine, kilobytes)
 
     def fold_log(self) -> bool:
         """Fold the write-ahead log into the file and empty it.

@@ -14,7 +14,6 @@ import time
 
 from emv_ros.errors import EmvError, RecordError, StoreError, StoreReadOnlyError
 from emv_ros.ingest.clocks import SessionTracker
-from emv_ros.ingest.door import PictureWorker
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.writer import BatchWriter
 from emv_ros.nodes.lag import LagMeter
@@ -26,6 +25,7 @@ from emv_ros.timeline import SECOND_NS, system_zone
 log = logging.getLogger(__name__)
 
 DRAIN_S = 60.0
+CACHE_KB = 4000  # of each connection: nothing here reads what it wrote
 
 
 class Intake:
@@ -69,7 +69,7 @@ class Intake:
                 raise StoreError(f'{lost} records could not be written within {DRAIN_S} s')
 
     def add(self, record: Record, topic: str, data: bytes | None = None,
-            through: PictureWorker | None = None) -> None:
+            through: Callable[[bytes, ImageRecord], None] | None = None) -> None:
         """Take a record of a topic, with its bytes if it is a picture; that goes `through`."""
         if self.writer is None:
             raise EmvError('the intake is closed')
@@ -83,7 +83,7 @@ class Intake:
             self._lags.received(record)
         placed = replace(record, session_id=tracker.session_of(topic, record.stamp_ns))
         if data is not None and isinstance(placed, ImageRecord):
-            (self.writer.add_image if through is None else through.take)(data, placed)
+            (through or self.writer.add_image)(data, placed)
         else:
             self.writer.add(placed)
 
@@ -131,6 +131,7 @@ class Intake:
                 'be recorded')
         self._lags = lags = LagMeter(
             None if clock_source == 'sim' else time.time_ns, settings.ingest.late_tolerance_s)
+        store.limit_cache(CACHE_KB)
         writer = BatchWriter(store, memory.flush_period_s, memory.batch_size, memory.queue_size,
                              on_commit=lags.committed)
         zone = memory.time_zone or system_zone()
