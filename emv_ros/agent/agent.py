@@ -29,6 +29,7 @@ from emv_ros.agent.retrieved import retrieve
 from emv_ros.agent.run import QuestionRun
 from emv_ros.errors import EmvError, StoreReadOnlyError
 from emv_ros.ingest.privacy import WordFilter
+from emv_ros.memory.clearing import times_forgotten
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.quoting import plain_line
@@ -68,6 +69,7 @@ class Agent:
         if not self._free.acquire(blocking=False):
             return Answer(status=QueryStatus.BUSY, message='another question is being answered')
         began, trace = time.monotonic(), list[dict[str, Any]]()
+        forgotten = self._times_forgotten()
         # What is no text at all (half of a pair of code units) cannot be stored.
         # What must not be kept must not be asked either: a model and the log would get it.
         question = replace(question, text=self._words.text(
@@ -79,7 +81,7 @@ class Agent:
         name = self._model.name('agent') if self._model else ''
         answer = self._illustrated(answer, question)
         answer = replace(answer, duration_s=time.monotonic() - began, model=name)
-        return self._logged(question, answer, trace)
+        return self._logged(question, answer, trace, forgotten)
 
     def _guarded(self, question: Question, cancel: threading.Event | None,
                  on_progress: Callable[[Progress], None], trace: list[dict[str, Any]]) -> Answer:
@@ -155,7 +157,15 @@ class Agent:
             log.error('the pictures of the evidence were not found: %s', error)
             return answer
 
-    def _logged(self, question: Question, answer: Answer, trace: list[dict[str, Any]]) -> Answer:
+    def _times_forgotten(self) -> int | None:
+        try:
+            with self._store.reading() as session:
+                return times_forgotten(session)
+        except EmvError:  # the question tells what is wrong with the memory
+            return None
+
+    def _logged(self, question: Question, answer: Answer, trace: list[dict[str, Any]],
+                forgotten: int | None) -> Answer:
         record = QueryRecord(
             question=question.text, status=str(answer.status), stamp_ns=time.time_ns(),
             query_time_ns=question.query_time_ns, robots=question.robots, answer=answer.answer,
@@ -164,7 +174,7 @@ class Agent:
             completion_tokens=answer.completion_tokens, duration_s=answer.duration_s,
             model=answer.model)
         try:
-            return replace(answer, query_id=self._store.log_query(record))
+            return replace(answer, query_id=self._store.log_query(record, forgotten))
         except StoreReadOnlyError as error:  # a memory may be asked by who cannot write it
             log.info('the account of a question was not kept: %s', error)
             return answer

@@ -166,7 +166,7 @@ def _count_entities(session: Session, going: Going) -> int:
         row.id.in_(going.ids('observation')), row.entity_id.is_not(None)).distinct())
         if key is not None]
     bare = [key for key, ids in held(session, touched).items()
-            if all(going.has('observation', item) for item in ids)]
+            if len(going.among('observation', ids)) == len(set(ids))]
     return len(bare) + sum(map(len, merged_ids(session, bare).values()))
 
 
@@ -178,7 +178,8 @@ NAMES = {'image': 'images', 'joint_sample': 'joint_samples', 'pose': 'poses',
 def plain_lots(going: Going) -> Iterator[list[int]]:
     """Yield the observations that go without being asked for as such, some at a time."""
     for lot in going.lots('observation'):
-        if part := [key for key in lot if not going.has(NAMED, key)]:
+        named = going.among(NAMED, lot)
+        if part := [key for key in lot if key not in named]:
             yield part
 
 

@@ -98,7 +98,7 @@ def forget_questions(session: Session, going: Going, words: Words, names: Names 
     found: list[int] = []
     for item in session.scalars(select(row).execution_options(yield_per=100)):
         shown = [item.question, item.answer, item.message, item.evidence, item.trace]
-        if going.has('query', item.id) or words.told_in(shown) or is_named(shown) or _shows_id(
+        if going.among('query', [item.id]) or words.told_in(shown) or is_named(shown) or _shows_id(
                 session, going, shown):
             found.append(item.id)
     session.execute(delete(row).where(among(row.id, found)))
@@ -111,8 +111,8 @@ def _shows_id(session: Session, going: Going, shown: Any) -> bool:
         for letter, number in _ID.findall(said):
             if letter in _KINDS:
                 ids.setdefault(_KINDS[letter], set()).add(int(number))
-    return any(going.has(NODES if kind == 'node' else kind, key)
-               for kind, keys in ids.items() for key in sorted(keys))
+    return any(going.among(NODES if kind == 'node' else kind, keys)
+               for kind, keys in ids.items())
 
 
 def blank_calls(session: Session, words: Words, saying: Saying | None) -> int:

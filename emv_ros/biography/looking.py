@@ -34,6 +34,7 @@ from emv_ros.biography.surroundings import tell_all
 from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError
 from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
+from emv_ros.memory.clearing import times_forgotten
 from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.names import stem
 from emv_ros.memory.store import MemoryStore
@@ -91,6 +92,7 @@ class Looker:
             row = session.get(schema.ObservationRow, ref_id)
             if row is None or row.made_by != 'rule':
                 return 'not asked'  # forgotten, or told by somebody else meanwhile
+            forgotten = times_forgotten(session)
             told = tell_all(session, [row])[0]
             words = self._words(session, row)
             pictured = pictures_of(self._store, session, row)
@@ -102,7 +104,7 @@ class Looker:
         if made is None and not was_asked:
             return 'not asked'
         last_ns = max((item.stamp_ns for item in words), default=0)
-        self._keep(ref_id, made, told, last_ns)
+        self._keep(ref_id, made, told, last_ns, forgotten)
         return 'refused' if made is None else 'described'
 
     def _ask(self, subject: Subject, pictured: Pictured) -> tuple[Description | None, bool]:
@@ -166,10 +168,12 @@ class Looker:
         nearest = sorted(found, key=lambda item: abs(item.stamp_ns - middle_ns))[:MAX_WORDS]
         return sorted(nearest, key=lambda item: (item.stamp_ns, item.id))
 
-    def _keep(self, ref_id: int, made: Description | None, told: Told, last_ns: int) -> None:
+    def _keep(self, ref_id: int, made: Description | None, told: Told, last_ns: int,
+              forgotten: int) -> None:
         with self._store.writing() as session:
             row = session.get(schema.ObservationRow, ref_id)
-            if row is None or row.made_by != 'rule':
+            # What was forgotten meanwhile may stand in it: then it is asked for again.
+            if row is None or row.made_by != 'rule' or times_forgotten(session) != forgotten:
                 return
             row.model, row.prompt_version = self.name, PROMPT_VERSION
             if made is None:

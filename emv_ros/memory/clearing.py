@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 # In `state`: the files to delete, some in each row, and whether the database is to be written anew.
 FILES, REWRITE = 'forgetting:files', 'forgetting:rewrite'
 LOT = 1000
+# In `state`: how often something was forgotten.
+TIMES = 'forgotten'
 # What search keeps beside the database, in the memory's folder.
 CACHES = 'cache'
 # How the names of copies go on that `emv doctor --repair` keeps.
@@ -75,7 +77,19 @@ def note_files(session: Session, files: Iterable[tuple[str, str]]) -> None:
 
 def note_rewrite(session: Session) -> None:
     """Note that caches are to be removed and the database is to be written anew."""
+    session.merge(schema.StateRow(key=TIMES, value={'times': times_forgotten(session) + 1}))
     session.merge(schema.StateRow(key=REWRITE, value={}))
+
+
+def times_forgotten(session: Session) -> int:
+    """Return how often something was forgotten.
+
+    Whoever read records, and writes what was made of them much later, compares it: what they said
+    may have to stay away.
+    """
+    value: dict[str, int] | None = session.scalar(
+        select(schema.StateRow.value).where(schema.StateRow.key == TIMES))
+    return value['times'] if value else 0
 
 
 def clear_files(store: MemoryStore) -> int:

@@ -42,8 +42,7 @@ class Going:
         wanted = sorted(set(ids))
         for start in range(0, len(wanted), LOT):
             part = wanted[start:start + LOT]
-            known = set(self._session.scalars(select(_TABLE.c.ref_id).where(
-                _TABLE.c.kind == kind, _TABLE.c.ref_id.in_(part))))
+            known = self.among(kind, part)
             if fresh := [{'kind': kind, 'ref_id': key} for key in part if key not in known]:
                 self._session.execute(insert(_TABLE), fresh)
 
@@ -89,10 +88,13 @@ class Going:
         return {kind: int(number) for kind, number in self._session.execute(
             select(_TABLE.c.kind, func.count()).group_by(_TABLE.c.kind))}
 
-    def has(self, kind: str, ref_id: int) -> bool:
-        """Whether an id goes."""
-        return self._session.scalar(select(_TABLE.c.ref_id).where(
-            _TABLE.c.kind == kind, _TABLE.c.ref_id == ref_id)) is not None
+    def among(self, kind: str, ids: Iterable[int]) -> set[int]:
+        """Return those of some ids of a kind that go."""
+        wanted, key, found = sorted(set(ids)), _TABLE.c.ref_id, set[int]()
+        for start in range(0, len(wanted), LOT):
+            found.update(self._session.scalars(select(key).where(
+                _TABLE.c.kind == kind, key.in_(wanted[start:start + LOT]))))
+        return found
 
     def lots(self, kind: str, size: int = LOT) -> Iterator[list[int]]:
         """Yield the ids of a kind in rising order, some at a time."""

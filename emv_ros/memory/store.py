@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session as OrmSession
 from emv_ros.errors import NotFoundError, RecordError, StoreError, StoreReadOnlyError
 from emv_ros.memory import schema
 from emv_ros.memory.adding import add_records, renew_documents
-from emv_ros.memory.clearing import clear_what_is_left
+from emv_ros.memory.clearing import clear_what_is_left, times_forgotten
 from emv_ros.memory.database import (
     fold_log,
     is_read_only,
@@ -255,9 +255,15 @@ class MemoryStore:
             session.add(schema.ModelCallRow(**{
                 name: getattr(call, name) for name in call.__slots__ if name != 'id'}))
 
-    def log_query(self, query: QueryRecord) -> int:
-        """Keep a question with its answer and trace; return its id."""
+    def log_query(self, query: QueryRecord, forgotten: int | None = None) -> int | None:
+        """Keep a question with its answer and trace; return its id.
+
+        forgotten: `times_forgotten` as it was when the question was asked. Where something was
+        forgotten since, the question may show it, and is not kept: None.
+        """
         with self.writing() as session:
+            if forgotten is not None and times_forgotten(session) != forgotten:
+                return None
             row = row_of(query, None)
             session.add(row)
             session.flush()

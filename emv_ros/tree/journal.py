@@ -19,6 +19,7 @@ from typing import Any
 from sqlalchemy import delete, or_, select
 
 from emv_ros.errors import StoreError
+from emv_ros.memory.clearing import times_forgotten
 from emv_ros.memory.schema import ModelReplyRow, RobotRow
 from emv_ros.memory.store import MemoryStore
 from emv_ros.reply_like import ReplyLike
@@ -46,6 +47,8 @@ class Journal:
     def __init__(self, store: MemoryStore, robot: str) -> None:
         self.store = store
         self.robot = robot
+        with store.reading() as session:
+            self._forgotten = times_forgotten(session)
 
     def find(self, key: str) -> PaidReply | None:
         """Return the reply that was kept under a key, if there is one."""
@@ -57,9 +60,14 @@ class Journal:
                 found.text, found.prompt_tokens, found.completion_tokens, found.model, found.cost)
 
     def keep(self, key: str, reply: ReplyLike) -> None:
-        """Store a reply. Where that fails, the text it serves may still be committed."""
+        """Store a reply, unless something was forgotten since: it may repeat what that said.
+
+        Where it fails, the text it serves may still be committed.
+        """
         try:
             with self.store.writing() as session:
+                if times_forgotten(session) != self._forgotten:
+                    return
                 session.merge(ModelReplyRow(
                     robot_id=self.store.robot_id(session, self.robot), key=key,
                     stamp_ns=time.time_ns(), model=reply.model, text=reply.text,

@@ -53,6 +53,7 @@ from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import RetrievalSettings, Settings, TreeSettings
 from emv_ros.timeline import HOUR_NS, SECOND_NS, parse_stamp
 from emv_ros.tree.consolidate import consolidate
+from emv_ros.tree.journal import Journal, PaidReply
 
 NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SECRET = 'quetzalcoatl77'
@@ -395,6 +396,21 @@ def test_a_run_that_goes_on_is_not_made_anew_by_its_later_reports(
     assert store.get('skill_event', other).parameters == {'text': 'hello'}
     # Long after it, the same words begin another run.
     assert store.add(report(4000, 'running')) > 0
+
+
+def test_what_was_under_way_meanwhile_keeps_nothing_of_it(store: MemoryStore) -> None:
+    live(store)
+    journal = Journal(store, 'r2')
+    answer = Agent(store, WORDS_ONLY).ask(
+        Question(text='what is the word?', query_time_ns=at(200_000)),
+        on_progress=lambda _: wipe(store, text=SECRET) if files_with(store.folder) else None)
+    journal.keep('key', PaidReply(f'It is {SECRET}'))
+    store.fold_log()
+    assert answer.query_id is None and files_with(store.folder) == []
+    after = Journal(store, 'r2')
+    after.keep('key', PaidReply('It is good'))
+    assert after.find('key') is not None
+    assert ask(store, 'what was said?').query_id is not None
 
 
 def test_words_in_a_name_that_a_person_gave_go(store: MemoryStore) -> None:
