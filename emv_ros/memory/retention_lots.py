@@ -20,7 +20,7 @@ from emv_ros.memory.clip_writer import Mark, mark_of
 from emv_ros.memory.picture_evidence import PictureEvidence
 
 PICTURE_LOT = 200
-LOTS = {'scene': 100, 'skill_event': 100, 'utterance': 200, 'annotation': 200}
+LOTS = {'joint_sample': 200, 'scene': 100, 'skill_event': 100, 'utterance': 200, 'annotation': 200}
 ROW_LOT = 500
 
 Place = tuple[int, int]  # stamp_ns and id of a row; a scan goes on behind it

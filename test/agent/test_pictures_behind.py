@@ -6,10 +6,12 @@ from typing import Any
 
 from households import Household, Reply, ScriptedModel, code
 import pytest
+from sqlalchemy import select, update
 
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.evidence import items_of, with_pictures
 from emv_ros.errors import EmvError, ModelCanceledError, ModelTimeoutError
+from emv_ros.memory import schema
 from emv_ros.memory.queries import ALL, Window
 from emv_ros.records import ImageRecord, Scene, SceneObject
 from emv_ros.timeline import Interval
@@ -135,3 +137,26 @@ def test_pictures_and_scenes_are_those_of_the_asked_window(home: Household) -> N
     answer = home.ask('When did you sweep?', ScriptedModel([
         code("rows = events(skill='Sweep')", 'answer(times(rows), evidence=rows)')]), **span)
     assert [item.image_path.endswith(f'{"b" * 64}.png') for item in answer.evidence] == [True]
+
+
+def test_pictures_that_retention_dropped_are_told(kitchen: Household) -> None:
+    with kitchen.store.writing() as session:
+        for row in session.scalars(select(schema.ImageRow).where(schema.ImageRow.id.in_((1, 4)))):
+            row.gone = 'retention'
+    reader = PictureReader(kitchen.store, None, 8)
+    seconds = [image.id for image in reader.pictures_of(span(kitchen, '02', '08'), 'r1', ALL)]
+    assert seconds == [3, 6, 8]  # three of the six that are left
+    first, = items_of(kitchen.store, ['g1'])
+    assert first.image_path.endswith('.png')  # of a picture near by
+    assert reader.path_of('image', kitchen.store.get('image', 1)) == ''
+    assert items_of(kitchen.store, ['i1'])[0].text.endswith('file gone (retention)"')
+    with kitchen.store.writing() as session:
+        session.execute(update(schema.ImageRow).values(gone='retention'))
+    model = Vision('nothing can be seen')
+    run = kitchen.store.get('skill_event', 1)
+    told = PictureReader(kitchen.store, model, 8).look(run, span(kitchen, '02', '08'), '?', ALL)
+    assert told.startswith('the picture i3 was dropped by retention; no vision model looked')
+    assert model.asked == []
+    told = PictureReader(kitchen.store, model, 8).look(
+        kitchen.store.get('image', 5), span(kitchen, '04', '04'), '?', ALL)
+    assert told.startswith('the picture i5 was dropped by retention')

@@ -121,6 +121,10 @@ def test_pictures_that_are_gone_leave_a_note(memory: MemoryStore) -> None:
         note = re.search(rf'no picture i{key}: ([^<]*)', text)
         assert note and reason in note[1]
     assert str(memory.folder) not in text and '<img' not in text
+    with memory.writing() as session:
+        session.get_one(schema.ImageRow, broken).gone = 'retention'
+    assert (f'<div class="gone">the picture i{broken} was dropped by retention</div>'
+            in of(memory, 'e1'))
 
 
 def test_a_long_life_is_told_at_both_ends(memory: MemoryStore) -> None:

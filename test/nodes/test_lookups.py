@@ -12,9 +12,10 @@ pytest.importorskip('rclpy')
 from builtin_interfaces.msg import Time
 
 from emv_ros import srv
+from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes.lookups import Lookups
-from emv_ros.records import Node
+from emv_ros.records import ImageRecord, Node
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import MemorySettings, RetrievalSettings
 from emv_ros.timeline import SECOND_NS
@@ -68,3 +69,22 @@ def test_a_node_that_went_since_it_was_found_spoils_nothing(
         srv.SearchEpisodicMemory.Request(text='event'), srv.SearchEpisodicMemory.Response())
     assert found.status == found.STATUS_OK
     assert [node.summary for node in found.nodes] == ['event 20']
+
+
+def test_a_picture_that_is_gone_says_why(store: MemoryStore) -> None:
+    for second in range(2):
+        store.add_image(b'any bytes', ImageRecord(
+            stamp_ns=(NOON_S + second) * SECOND_NS, camera='head', sha256='',
+            media_type='image/jpeg', width=1, height=1))
+    with store.writing() as session:
+        session.get_one(schema.ImageRow, 1).gone = 'retention'
+    one, both = (lookups(store).images(
+        srv.GetEvidenceImage.Request(evidence_ids=ids), srv.GetEvidenceImage.Response())
+        for ids in (['i1'], ['i1', 'i2']))
+    assert (one.status, one.message, one.images) == (
+        one.STATUS_NOT_FOUND, 'the picture i1 was dropped by retention', [])
+    assert (both.status, both.message, both.image_ids) == (
+        both.STATUS_OK, 'the picture i1 was dropped by retention', ['i2'])
+    found = lookups(store).images(
+        srv.GetEvidenceImage.Request(evidence_ids=['n1']), srv.GetEvidenceImage.Response())
+    assert (found.image_ids, found.message) == (['i2'], '')
