@@ -22,6 +22,8 @@ from emv_ros.ingest.sink import RecordSink
 from emv_ros.records import ImageRecord, Record
 from emv_ros.settings import PrivacySettings
 
+Refused = Callable[[str], None]
+
 log = logging.getLogger(__name__)
 
 
@@ -94,7 +96,7 @@ class PictureWorker:
         self._redactor = redactor
         self._queue_size = queue_size
         self._put = put
-        self._waiting: deque[tuple[bytes, ImageRecord]] = deque()
+        self._waiting: deque[tuple[bytes, ImageRecord, Refused]] = deque()
         self._is_busy = self._ends = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name='emv_privacy', daemon=True)
@@ -117,13 +119,16 @@ class PictureWorker:
                         f'{self.slowest_s:.1f} s a picture: raise ingest.keyframe_period_s')
         return '; '.join(told)
 
-    def take(self, data: bytes, record: ImageRecord) -> None:
-        """Take a picture; where the queue is full the oldest is dropped."""
+    def take(self, data: bytes, record: ImageRecord, refused: Refused = lambda _: None) -> None:
+        """Take a picture; where the queue is full the oldest is dropped.
+
+        `refused(reason)` is called in the thread where this one cannot be stored.
+        """
         with self._changed:
             if len(self._waiting) >= self._queue_size:
                 self._waiting.popleft()
                 self.dropped += 1
-            self._waiting.append((data, record))
+            self._waiting.append((data, record, refused))
             self._changed.notify_all()
 
     def flush(self, timeout_s: float) -> bool:
@@ -148,29 +153,30 @@ class PictureWorker:
                 self._changed.wait_for(lambda: self._waiting or self._ends)
                 if not self._waiting:
                     return
-                data, record = self._waiting.popleft()
+                data, record, refused = self._waiting.popleft()
                 self._is_busy = True
-            self._redact(data, record)
+            self._redact(data, record, refused)
             with self._changed:
                 self._is_busy = False
                 self._changed.notify_all()
 
-    def _redact(self, data: bytes, record: ImageRecord) -> None:
+    def _redact(self, data: bytes, record: ImageRecord, refused: Refused) -> None:
         began_s = time.monotonic()
         try:
             kept, redacted = self._redactor.redacted(data, record)
             self.slowest_s = max(self.slowest_s, time.monotonic() - began_s)
             self._put(kept, redacted)
         except EmvError as error:
-            self._refuse(str(error))
+            self._refuse(str(error), refused)
         except Exception as error:  # the border of this thread: it must live on, and store nothing
             log.exception('a picture could not be redacted')
-            self._refuse(f'{type(error).__name__}: {error}')
+            self._refuse(f'{type(error).__name__}: {error}', refused)
         else:
             self.covered += kept is not data
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, refused: Refused) -> None:
         self.refused += 1
+        refused(reason)
         if reason != self.last_error:
             log.error('%s', reason)
         self.last_error = reason

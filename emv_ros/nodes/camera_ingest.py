@@ -98,7 +98,15 @@ class CameraIngest(IngestNode):
         """Hand a picture to what covers it, else to the writer."""
         if isinstance(record, ImageRecord):
             check_picture(record, self.settings.privacy)
-        self._intake.add(record, source.topic, data, self._worker)
+        worker = self._worker
+
+        def refused(reason: str) -> None:
+            counts = source.counts
+            counts.stored, counts.refused, counts.refusal = (
+                counts.stored - 1, counts.refused + 1, reason)
+
+        self._intake.add(record, source.topic, data, None if worker is None else (
+            lambda picture, placed: worker.take(picture, placed, refused)))
 
     def state(self) -> NodeState:
         """Return what the status tells; a camera of which no topic is there is told too."""
@@ -115,7 +123,6 @@ class CameraIngest(IngestNode):
             return state
         return replace(
             state, queued=state.queued + worker.queued, dropped=state.dropped + worker.dropped,
-            refused=state.refused + worker.refused,
             problems=[*state.problems, *filter(None, (worker.words,))],
             facts={**state.facts, 'pictures covered': worker.covered,
                    'slowest picture covered (s)': round(worker.slowest_s, 3)})

@@ -341,9 +341,10 @@ def test_the_worker_holds_nobody_up_and_tells_what_it_drops():
 def test_the_worker_outlives_what_fails_and_stores_nothing_of_it():
     finder, kept = Boxes(error=MemoryError('too large')), []
     worker = PictureWorker(PictureRedactor([finder], 0, 90), 9, lambda data, _: kept.append(data))
-    worker.take(packed(drawn_face()), picture())
+    reasons = []
+    worker.take(packed(drawn_face()), picture(), reasons.append)
     assert worker.flush(20)
-    assert (worker.refused, kept) == (1, [])
+    assert (worker.refused, kept, len(reasons)) == (1, [], 1) and 'too large' in reasons[0]
     assert '1 pictures were not stored' in worker.words and 'too large' in worker.words
     finder.error = None
     worker.take(packed(drawn_face()), picture())
