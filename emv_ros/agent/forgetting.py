@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import delete, make_url, select
 from sqlalchemy.orm import Session
 
+from emv_ros.agent.forgetting_dropped import forget_dropped, nodes_of_dropped
 from emv_ros.agent.forgetting_rows import (
     add_along,
     add_entities,
@@ -177,7 +178,8 @@ class _Work:
     def _check(self, session: Session, gone: Going, counts: Mapping[str, int]) -> None:
         """Raise NotFoundError where nothing fits, ShareError where too much does."""
         rows = {kind: gone.count(kind) for kind in RECORDS}
-        if not any(rows.values()) and not gone.count(OBJECTS) and not self._says(session):
+        if not any(rows.values()) and not gone.count(OBJECTS) and not self._says(
+                session) and not nodes_of_dropped(self._store, session, self._choice):
             raise NotFoundError('no record fits')
         check_share(session, {**rows, 'entity': counts.get('entities', 0)}, self._max_share,
                     force=self._force)
@@ -199,8 +201,10 @@ class _Work:
         robots = self._robots(session, gone)
         freed = sum(size for _, _, size in freed_files(session, gone))
         words = Words(session, gone)
+        dropped = nodes_of_dropped(self._store, session, self._choice)
         counts = drop(session, plan, ready, gone, self._step,
                       self._saying or (lambda _: False))
+        counts['nodes_rewritten'] += forget_dropped(session, dropped)
         self._step(SUMMARIES, 0, 1)
         if self._saying is not None:
             counts.update(forget_saying(self._store, session, self._choice, self._saying))
