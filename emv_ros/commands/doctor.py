@@ -53,10 +53,14 @@ def _findings(args: argparse.Namespace, context: Context) -> Iterator[Finding]:
     yield from doctor_installation.check_ros(context)
     yield from doctor_settings.check_keys(context)
     yield from doctor_settings.check_parameters(args.config)
-    yield from _memory(context)
-    for name, check in (('clock', doctor_settings.check_time),
-                        ('vectors', doctor_index.check_vectors),
-                        ('caches', doctor_index.check_caches),
+    of_memory = list(_guarded('database', partial(_memory, context)))
+    yield from of_memory
+    # Opening it would make one, or bring it up to date, and fails where something is wrong.
+    is_usable = any(item.name == 'schema' and item.state == 'ok' for item in of_memory) and all(
+        item.state != 'wrong' for item in of_memory if item.name in ('database', 'schema'))
+    for name, check in (('clock', partial(doctor_settings.check_time, is_usable=is_usable)),
+                        ('vectors', partial(doctor_index.check_vectors, is_usable=is_usable)),
+                        ('caches', partial(doctor_index.check_caches, is_usable=is_usable)),
                         ('privacy', doctor_settings.check_privacy), ('model', _model)):
         yield from _guarded(name, partial(check, context))
     yield from _sandbox(context)
@@ -73,24 +77,18 @@ def _write(finding: Finding) -> None:
 def _memory(context: Context) -> Iterator[Finding]:
     from emv_ros.memory.checkup import Finding, check_database, check_folder
     from emv_ros.memory.pictures import PictureFolder
+    from emv_ros.memory.server_checkup import check_server
 
     folder = context.settings.folder.absolute()
     yield from check_folder(folder)
     file = context.database_file
     if file is None:
-        yield from _guarded('database', lambda: _server(context))
+        yield from check_server(context.settings.memory.url)
     elif not file.exists():
         yield Finding('memory', 'note', f'there is none in {folder} yet',
                       '`emv import` or `emv run` makes one')
     else:
         yield from check_database(file, PictureFolder(folder / 'pictures'))
-
-
-def _server(context: Context) -> Iterator[Finding]:
-    from emv_ros.memory.checkup import Finding
-
-    with context.open() as store:
-        yield Finding('database', 'ok', f'the server answers; {len(store.robots())} robots')
 
 
 def _model(context: Context) -> Iterator[Finding]:

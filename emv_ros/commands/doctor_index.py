@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ANEW = 'the next search makes it anew; it holds nothing that the database does not'
 
 
-def check_vectors(context: Context) -> Iterator[Finding]:
+def check_vectors(context: Context, is_usable: bool) -> Iterator[Finding]:
     """Check that texts can get vectors, and how many lack one."""
     from emv_ros.retrieval.embedders import make_embedder
 
@@ -31,18 +31,16 @@ def check_vectors(context: Context) -> Iterator[Finding]:
         yield Finding('text vectors', 'note', 'switched off: search goes by words only')
         return
     yield Finding('text vectors', 'ok', embedder.name)
-    file = context.database_file
-    if file is not None and file.exists():
+    if is_usable:
         yield from _missing_vectors(context, embedder)
 
 
-def check_caches(context: Context) -> Iterator[Finding]:
+def check_caches(context: Context, is_usable: bool) -> Iterator[Finding]:
     """Check the graph and the vectors that are kept beside the database against it."""
     from emv_ros.memory.clearing import CACHES
 
-    file = context.database_file
     files = sorted((context.settings.folder / CACHES).glob('*.bin'))
-    if not files or file is not None and not file.exists():
+    if not files or not is_usable:
         return
     with context.open() as store, store.reading() as session:
         for cache in files:

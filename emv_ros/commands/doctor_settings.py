@@ -54,7 +54,7 @@ def check_parameters(config: Path | None) -> Iterator[Finding]:
         yield Finding('parameters', 'ok', f'{config} says nothing that no node knows')
 
 
-def check_time(context: Context) -> Iterator[Finding]:
+def check_time(context: Context, is_usable: bool) -> Iterator[Finding]:
     """Check the clock of this machine and the zone; then whether records lie in the future."""
     now_ns = context.now_ns()
     is_set = now_ns > OLDEST_NOW_NS
@@ -67,8 +67,7 @@ def check_time(context: Context) -> Iterator[Finding]:
         yield Finding('time zone', 'wrong', str(error), 'set memory.time_zone as Europe/Berlin')
         return
     yield Finding('time zone', 'ok', named or f'{system_zone()}, of the system')
-    file = context.database_file
-    if file is None or file.exists():
+    if is_usable:
         yield from _records(context, now_ns, named or system_zone())
 
 
@@ -77,17 +76,13 @@ def _records(context: Context, now_ns: int, zone: str) -> Iterator[Finding]:
 
     from emv_ros.memory import schema
 
-    try:
-        with context.open() as store, store.reading() as session:
-            ahead = {table.__tablename__: count for table in (
-                schema.ImageRow, schema.UtteranceRow, schema.SkillEventRow, schema.SceneRow,
-                schema.JointSampleRow, schema.PoseRow)
-                if (count := session.scalar(select(func.count()).select_from(table).where(
-                    table.stamp_ns > now_ns + AHEAD_NS)))}
-            recorded = store.zone_of(context.robots)
-    except EmvError as error:  # of which the check of the database tells
-        yield Finding('records', 'note', f'their times cannot be read: {error}')
-        return
+    with context.open() as store, store.reading() as session:
+        ahead = {table.__tablename__: count for table in (
+            schema.ImageRow, schema.UtteranceRow, schema.SkillEventRow, schema.SceneRow,
+            schema.JointSampleRow, schema.PoseRow)
+            if (count := session.scalar(select(func.count()).select_from(table).where(
+                table.stamp_ns > now_ns + AHEAD_NS)))}
+        recorded = store.zone_of(context.robots)
     if ahead:
         told = ', '.join(f'{count:,} of {kind}' for kind, count in ahead.items())
         yield Finding('records', 'wrong', f'some lie in the future: {told}',

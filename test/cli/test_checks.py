@@ -178,6 +178,26 @@ def test_a_newer_schema(filled, tmp_path):
     assert (found.status, '9999' in found.err) == (1, True)
 
 
+def test_an_older_schema_is_told_and_stays(emv, tmp_path):
+    folder = tmp_path / 'memory'
+    folder.mkdir()
+    with sqlite3.connect(folder / 'memory.db') as connection:
+        connection.execute('CREATE TABLE alembic_version (version_num TEXT)')
+        connection.execute("INSERT INTO alembic_version VALUES ('0001')")
+    found = emv('doctor', '--no-topics', '--json')
+    assert states(found, 'schema') == ['note'] and 'next opened' in mends(found, 'schema')[0]
+    with sqlite3.connect(folder / 'memory.db') as connection:
+        assert connection.execute('SELECT version_num FROM alembic_version').fetchall() == [
+            ('0001',)]
+
+
+def test_a_server_that_does_not_answer(emv):
+    found = emv('doctor', '--no-topics', '--json', '--set',
+                'memory.url=postgresql+psycopg://u:secret@127.0.0.1:1/none')
+    assert (found.status, states(found, 'database')) == (1, ['wrong'])
+    assert 'secret' not in found.out and states(found, 'vectors') == []
+
+
 def test_a_damaged_file(emv, tmp_path):
     (tmp_path / 'memory').mkdir()
     (tmp_path / 'memory' / 'memory.db').write_bytes(b'no database' * 500)
