@@ -2,11 +2,14 @@
 
 from databases import is_postgresql
 from memory_parts import at, joints, picture, said
+import pytest
 
 from emv_ros.memory import schema
 from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.growth import growth
 from emv_ros.records import Observation
+
+pytestmark = pytest.mark.both_databases
 
 
 def test_bytes_add_up_to_the_file(memory):
