@@ -17,16 +17,13 @@ from emv_ros.memory.imports import cut_off
 from emv_ros.memory.picture_repair import clear_strays, mend_pictures
 from emv_ros.memory.repair import Repair, drop_copy, repair_file
 from emv_ros.memory.row_repair import mend_rows, mend_text_index
-from emv_ros.memory.salvage import Lost
+from emv_ros.memory.salvage import UNKNOWN, Lost
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
 from emv_ros.settings import Settings
 from emv_ros.timeline import format_stamp
 from emv_ros.tree.lease import drop_left
 from emv_ros.tree.mending import mend_trees
-
-# Numbers from here on are not known to have been given out.
-UNKNOWN = 2**40
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 The fresh file has the tables of the version that the damaged one has, made by the migrations, so
 that indices, triggers and the full-text index come out whole. What could not be read is returned by
-table, row numbers and the times around them. A file whose first page cannot be read holds no tables
-any more, and cannot be salvaged: see `salvage`.
+table, row numbers and the times around them. A file whose first page cannot be read cannot be
+salvaged; one whose list of tables is damaged elsewhere can, see `lost_schema`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sqlite3
 from typing import Any
 
 from emv_ros.errors import StoreError
+from emv_ros.memory.lost_schema import regraft
 from emv_ros.memory.migrate import SCHEMA_VERSION, build
 from emv_ros.memory.row_walk import Gap, RowWalk
 
@@ -27,6 +28,8 @@ DERIVED = ('document', 'embedding', 'picture_embedding')
 LOT = 500
 # Beyond the highest number that was found, where the file no longer tells how many it gave out.
 MARGIN = 10_000
+# Numbers from here on are not known to have been given out.
+UNKNOWN = 2**40
 MAGIC = b'SQLite format 3\0'
 
 Check = Callable[[Any], bool]
@@ -69,31 +72,42 @@ def pad(file: Path) -> int:
 def salvage(damaged: Path, fresh: Path) -> list[Lost]:
     """Copy what can be read of `damaged` into the new file `fresh`; return what was lost.
 
-    Raises StoreError where not even the list of tables can be read.
+    Raises StoreError where no table can be found.
     """
-    with closing(sqlite3.connect(damaged)) as old:
-        version, tables = _described(old, damaged)
-        build(fresh, version)
-        with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
-            new.execute('PRAGMA foreign_keys = OFF')
-            new.execute('BEGIN')
-            lost: list[Lost] = []
-            numbers = _given_out(old)
-            for table in _tables(new):
-                if table in tables:
-                    lost += _Copy(old, new, table, numbers.get(table)).run()
-            new.execute('COMMIT')
+    try:
+        with closing(sqlite3.connect(damaged)) as old:
+            return _salvaged(old, fresh)
+    except sqlite3.DatabaseError as error:
+        grafted = fresh.with_name('grafted.db')
+        if not regraft(damaged, grafted):
+            raise StoreError(
+                f'nothing can be salvaged: the list of tables cannot be read ({error}), and no '
+                'table was found in the pages; put a copy back') from error
+    with closing(sqlite3.connect(grafted)) as old:
+        return _salvaged(old, fresh)
+
+
+def _salvaged(old: sqlite3.Connection, fresh: Path) -> list[Lost]:
+    version, tables = _described(old)
+    build(fresh, version)
+    with closing(sqlite3.connect(fresh, isolation_level=None)) as new:
+        new.execute('PRAGMA foreign_keys = OFF')
+        new.execute('BEGIN')
+        lost: list[Lost] = []
+        numbers = _given_out(old)
+        for table in _tables(new):
+            if table in tables:
+                lost += _Copy(old, new, table, numbers.get(table)).run()
+            elif table not in DERIVED:
+                lost.append(Lost(table, 1, UNKNOWN, UNKNOWN))
+        new.execute('COMMIT')
     return lost
 
 
-def _described(old: sqlite3.Connection, file: Path) -> tuple[str, set[str]]:
-    try:
-        tables = {name for name, in old.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.DatabaseError as error:
-        raise StoreError(
-            f'nothing of {file.name} can be salvaged: its list of tables cannot be read ({error}); '
-            'put a copy back') from error
+def _described(old: sqlite3.Connection) -> tuple[str, set[str]]:
+    """Return the version and the tables of a file. Raises DatabaseError without a list of them."""
+    tables = {name for name, in old.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table'")}
     try:
         row = old.execute('SELECT version_num FROM alembic_version').fetchone()
     except sqlite3.DatabaseError:
@@ -151,7 +165,7 @@ class _Copy:
             row = self.old.execute(f'SELECT max(rowid) FROM {self.table}').fetchone()
             return int(row[0] or 0) + 1
         except (sqlite3.DatabaseError, TypeError, ValueError):
-            return 2**40
+            return UNKNOWN
 
     def _order(self) -> list[int]:
         """Return where each column stands in a row of the damaged file, behind its number."""

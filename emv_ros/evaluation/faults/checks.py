@@ -107,7 +107,7 @@ def _wrong_tree(folder: Path) -> list[str]:
 def numbers_in(folder: Path) -> set[int]:
     """Return the numbers of the records of the life that are stored, with what they must hold.
 
-    A picture counts if its row says where it went, or its file is whole (see `faults_of`).
+    A picture whose row says that its file is lost is none of them.
     """
     with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection:
         run = connection.execute
@@ -117,8 +117,16 @@ def numbers_in(folder: Path) -> set[int]:
         found |= {int(source.removeprefix('run')) for source, in run(
             "SELECT source_id FROM skill_event WHERE source_id LIKE 'run%'")}
         found |= {int(number) for number, in run(
-            "SELECT json_extract(extra, '$.n') FROM image") if number is not None}
+            "SELECT json_extract(extra, '$.n') FROM image WHERE gone = ''") if number is not None}
     return found
+
+
+def marked_in(folder: Path) -> set[int]:
+    """Return the numbers of pictures whose rows say that their file is lost."""
+    with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection:
+        return {int(number) for number, in connection.execute(
+            "SELECT json_extract(extra, '$.n') FROM image WHERE gone IN ('missing', 'damaged')")
+            if number is not None}
 
 
 def ids_of(folder: Path) -> dict[int, tuple[str, int]]:

@@ -6,7 +6,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
-from emv_ros.evaluation.faults.checks import ids_of, numbers_in
+from emv_ros.evaluation.faults.checks import ids_of, marked_in, numbers_in
 from emv_ros.evaluation.faults.outcome import Outcome, judge
 from emv_ros.evaluation.faults.prepared import DONE, WAITING, Prepared
 from emv_ros.evaluation.faults.process import Worker
@@ -74,11 +74,9 @@ def _pictures(prepared: Prepared, chance: Random, is_removed: bool) -> Outcome:
             else:
                 _damage(path, chance)
         outcome = judge(folder, range(DONE + WAITING))
-        marked = _marked(folder)
-        if marked != len(picked):
-            outcome.wrong.append(f'{len(picked)} pictures were hit, {marked} are marked')
-        outcome.acknowledged += len(picked)
-        outcome.lost += len(picked)
+        if outcome.lost != len(picked) or len(marked_in(folder)) != len(picked):
+            outcome.wrong.append(f'{len(picked)} pictures were hit, {outcome.lost} are lost, '
+                                 f'{len(marked_in(folder))} are marked')
         return outcome
 
 
@@ -89,13 +87,3 @@ def _damage(path: Path, chance: Random) -> None:
     else:
         del data[chance.randrange(len(data)):]
     path.write_bytes(data)
-
-
-def _marked(folder: Path) -> int:
-    from sqlalchemy import func, select
-
-    from emv_ros.memory import schema
-
-    with open_store(folder) as store, store.reading() as session:
-        return int(session.scalar(select(func.count()).select_from(schema.ImageRow).where(
-            schema.ImageRow.gone.in_(('missing', 'damaged')))) or 0)

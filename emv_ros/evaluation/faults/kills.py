@@ -69,7 +69,7 @@ def in_migration(prepared: Prepared, chance: Random) -> Outcome:
     """Kill the opening of a memory of any earlier version; the next opening does it whole."""
     version = chance.choice(VERSIONS)
     with prepared.copy(prepared.old(version)) as folder:
-        before = _contents(folder)
+        before = rows_in(folder)
         worker = Worker('migrate', folder)
         worker.wait_for(lambda _: worker.is_ready)
         worker.run_on(chance.uniform(0, 0.35))
@@ -77,7 +77,7 @@ def in_migration(prepared: Prepared, chance: Random) -> Outcome:
         outcome.acknowledged = sum(before.values())
         outcome.wrong += _half_migrated(folder, version)
         outcome.wrong += faults_of(folder, is_tree_checked=False)
-        after = _contents(folder)
+        after = rows_in(folder)
         outcome.lost = sum(number - after.get(table, 0) for table, number in before.items())
         return outcome
 
@@ -88,8 +88,8 @@ def _half_migrated(folder: Path, version: str) -> list[str]:
     return [] if now in (version, SCHEMA_VERSION) else [f'half migrated: {version} became {now}']
 
 
-def _contents(folder: Path) -> dict[str, int]:
-    """Return the number of rows of each table of the first version that holds contents."""
+def rows_in(folder: Path) -> dict[str, int]:
+    """Return the number of rows of each table that holds contents."""
     with closing(sqlite3.connect(folder / 'memory.db')) as connection:
         tables = [name for name, in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND "
@@ -110,8 +110,8 @@ def in_import(prepared: Prepared, chance: Random) -> Outcome:
         if again.end():
             outcome.wrong.append(f'the import does not go on: {again.errors[-200:]}')
         outcome = _joined(outcome, judge(folder, BEFORE))
-        doubled = {table: (here, there) for table, there in _contents(prepared.filled).items()
-                   if (here := _contents(folder).get(table)) != there and table in (
+        doubled = {table: (here, there) for table, there in rows_in(prepared.filled).items()
+                   if (here := rows_in(folder).get(table)) != there and table in (
                        'utterance', 'skill_event', 'image', 'observation', 'scene', 'scene_object')}
         outcome.wrong += [f'{table}: {here} rows for {there}' for table, (here, there) in
                           doubled.items()]

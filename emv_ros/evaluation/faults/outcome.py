@@ -10,7 +10,7 @@ import tempfile
 from typing import Any
 
 from emv_ros.errors import EmvError
-from emv_ros.evaluation.faults.checks import faults_of, numbers_in
+from emv_ros.evaluation.faults.checks import faults_of, marked_in, numbers_in
 
 
 @dataclass
@@ -64,7 +64,8 @@ def judge(folder: Path, acknowledged: Iterable[int], is_repair_due: bool = False
     missing = wanted - numbers_in(folder) if wanted else set()
     outcome.lost += len(missing)
     if missing and not is_log_gone:
-        outcome.untold += sum(not _is_told((ids or {}).get(key), told) for key in missing)
+        marked = marked_in(folder)
+        outcome.untold += sum(not _is_told((ids or {}).get(key), told) for key in missing - marked)
     return outcome
 
 

@@ -6,16 +6,17 @@ after the work has failed; then the same process, or the next, must come to its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 import shutil
 import subprocess
 import tempfile
+import threading
 
 from emv_ros.evaluation.faults.checks import numbers_in
-from emv_ros.evaluation.faults.kills import BEFORE
+from emv_ros.evaluation.faults.kills import BEFORE, rows_in
 from emv_ros.evaluation.faults.outcome import Outcome, judge
 from emv_ros.evaluation.faults.prepared import Prepared
 from emv_ros.evaluation.faults.process import Worker
@@ -60,8 +61,11 @@ def full_in_writes(prepared: Prepared, chance: Random) -> Outcome | None:
             return None
         folder = disk / 'memory'
         shutil.copytree(prepared.filled, folder)
+        is_full = threading.Event()
+        worker = Worker('ingest', folder, _numbers_after(is_full))
+        worker.wait_for(lambda _: worker.is_ready)
         ballast = fill(disk, chance.randrange(150_000))
-        worker = Worker('ingest', folder, range(len(BEFORE), len(BEFORE) + NEW))
+        is_full.set()
         worker.wait_for(lambda lines: any('full' in line for line in lines), 30)
         outcome = Outcome()
         if not any(line.startswith('trouble') and 'full' in line for line in worker.lines):
@@ -79,6 +83,12 @@ def full_in_writes(prepared: Prepared, chance: Random) -> Outcome | None:
         return _with(outcome, judge(folder, set(BEFORE) | set(worker.numbers)))
 
 
+def _numbers_after(event: threading.Event) -> Iterator[int]:
+    """Yield the numbers of new records once an event is set."""
+    event.wait()
+    yield from range(len(BEFORE), len(BEFORE) + NEW)
+
+
 def full_in_consolidation(prepared: Prepared, chance: Random) -> Outcome | None:
     """Fill the disk under a consolidation: it ends with a reason, and the next one goes on."""
     return _fails_then_works(prepared.filled, 'consolidate', chance.randrange(400_000))
@@ -87,10 +97,16 @@ def full_in_consolidation(prepared: Prepared, chance: Random) -> Outcome | None:
 def full_in_migration(prepared: Prepared, chance: Random) -> Outcome | None:
     """Fill the disk under a migration: the old file stays whole, and comes along later."""
     old = prepared.old(chance.choice(('0001', '0004', '0007')))
-    return _fails_then_works(old, 'migrate', chance.randrange(200_000))
+    before = rows_in(old)
+    outcome = _fails_then_works(old, 'migrate', chance.randrange(200_000), before)
+    if outcome is not None:
+        outcome.acknowledged = sum(before.values())
+    return outcome
 
 
-def _fails_then_works(memory: Path, verb: str, left: int) -> Outcome | None:
+def _fails_then_works(memory: Path, verb: str, left: int,
+                      rows: Mapping[str, int] | None = None) -> Outcome | None:
+    """Let a verb meet a disk that is full but for `left` bytes; `rows` must be there at the end."""
     with small_disk() as disk:
         if disk is None:
             return None
@@ -108,6 +124,9 @@ def _fails_then_works(memory: Path, verb: str, left: int) -> Outcome | None:
         again = Worker(verb, folder)
         if again.end():
             outcome.wrong.append(f'{verb} fails although there is room: {again.errors[-200:]}')
+        after = rows_in(folder)
+        outcome.wrong += [f'{table}: {after.get(table, 0)} rows of {count}'
+                          for table, count in (rows or {}).items() if after.get(table, 0) < count]
         is_life = verb == 'consolidate'
         return _with(outcome, judge(folder, BEFORE if is_life else (), is_tree_checked=is_life))
 
