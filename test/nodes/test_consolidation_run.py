@@ -84,3 +84,25 @@ def test_a_run_that_is_canceled_before_its_turn_says_so(tmp_path: Path) -> None:
             outcome = runs.run('goal', Request())
         assert (outcome.status, outcome.message) == ('canceled', 'canceled before its turn')
         assert model.calls == 0
+
+
+def test_old_records_make_room_after_a_run_and_what_is_refused_is_told(tmp_path: Path) -> None:
+    from emv_ros.agent.models.client import ModelClient
+
+    settings = with_values(Settings(), {
+        'model.model': 'none', 'retrieval.embedder': 'none', 'retention.utterance_days': 2})
+    later_ns = NOON_NS + 30 * 24 * HOUR_NS
+    with MemoryStore.open(Settings().memory, tmp_path) as store:
+        def work() -> Consolidation:
+            return Consolidation(store, settings, ModelClient(settings.model))
+
+        store.add_many([Utterance(stamp_ns=NOON_NS + second * SECOND_NS, speaker='user',
+                                  text=f'hello {second}') for second in range(5)])
+        assert run(work()).status == 'ok' and store.counts()['utterance'] == 5  # no time, no age
+        assert run(work(), now_ns=later_ns).message == ''
+        assert store.counts()['utterance'] == 0
+        store.add_many([Utterance(stamp_ns=NOON_NS + second * SECOND_NS, speaker='user',
+                                  text=f'more {second}') for second in range(30)])
+        outcome = run(work(), now_ns=later_ns + 24 * HOUR_NS)
+        assert outcome.status == 'ok' and store.counts()['utterance'] == 30
+        assert 'retention is refused: 30 of 30 rows of the kind utterance' in outcome.message
