@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from memory_contents import contents, states
 from memory_parts import at, joints, picture, report, said
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 from whole_memory import DEPTH, JPEG, fill
 
 from emv_ros.errors import ExportError, ImportFileError, StoreError
 from emv_ros.memory import restoring, schema
+from emv_ros.memory.dropped import drop_rows
 from emv_ros.memory.export_format import FILE
 from emv_ros.memory.export_reader import check_export, export_file
 from emv_ros.memory.exporting import export_memory
@@ -167,6 +168,28 @@ def test_what_became_of_pictures_goes_along(memory, tmp_path):
     with opened(tmp_path / 'other') as other:
         assert bring_in(other, tmp_path / 'out').lost_count == 0
     assert contents(tmp_path / 'other') == contents(memory.folder)
+
+
+def test_what_nodes_lost_to_retention_goes_along(memory, tmp_path):
+    fill(memory)
+    member = schema.NodeMemberRow
+    with memory.writing() as session:
+        kind, ref_id, node_id = session.execute(
+            select(member.kind, member.ref_id, member.node_id).where(
+                member.kind == 'utterance').limit(1)).one()
+        stamp_ns = session.get(schema.UtteranceRow, ref_id).stamp_ns
+        drop_rows(session, session.get(schema.NodeRow, node_id).robot_id, kind,
+                  {ref_id: stamp_ns})
+        summary = session.get(schema.NodeRow, node_id).summary
+    export_memory(memory, tmp_path / 'out', now_ns=at(100))
+    with opened(tmp_path / 'other') as other:
+        other.add(said(0, 'another robot', robot='second'))  # takes an id
+        bring_in(other, tmp_path / 'out')
+        with other.reading() as session:
+            there, = session.execute(select(schema.NodeRow.summary, member.kind).join(
+                member, member.node_id == schema.NodeRow.id).where(
+                member.kind.startswith('dropped_'))).all()
+    assert tuple(there) == (summary, 'dropped_utterance')
 
 
 def test_an_import_that_is_cut_off_goes_on_and_doubles_nothing(
