@@ -10,11 +10,14 @@ import sys
 import numpy as np
 import pytest
 
+pytest.importorskip('rclpy')
+
 from emv_ros.evaluation import load
 from emv_ros.evaluation.ingest_account import joint_samples, keyframes
 from emv_ros.evaluation.process_meter import memory_course
 from emv_ros.settings import IngestSettings
 
+pytestmark = pytest.mark.ros
 SECONDS = 5
 RATES = {'camera': 10, 'joint': 200, 'events': 40, 'utterances': 10}
 
