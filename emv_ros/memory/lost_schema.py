@@ -49,7 +49,8 @@ def regraft(damaged: Path, grafted: Path) -> bool:
     found = {entry.name: entry for number in range(len(data) // size)
              for entry in _entries(bytes(data[number * size:(number + 1) * size]), number == 0)
              if _is_tree(data, size, entry.root)}
-    if not any(entry.kind == 'table' for entry in found.values()):
+    tables = {entry.name for entry in found.values() if entry.kind == 'table'}
+    if not tables:
         return False
     _empty_list(data, size)
     grafted.write_bytes(data)
@@ -57,7 +58,8 @@ def regraft(damaged: Path, grafted: Path) -> bool:
         connection.execute('PRAGMA writable_schema = ON')
         connection.executemany('INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)', (
             (entry.kind, entry.name, entry.table, entry.root, entry.words)
-            for entry in sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))))
+            for entry in sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))
+            if entry.table in tables))
     return True
 
 

@@ -67,18 +67,22 @@ def _make_again(session: Session, table: str, rowid: int, parent: str,
                 counts: Counter[str]) -> None:
     """Make a robot or a session again that a row belongs to, if another row did not yet."""
     run = session.connection().exec_driver_sql
-    key = run(f'SELECT {parent}_id FROM {table} WHERE rowid = ?', (rowid,)).scalar()
-    if key is None or run(f'SELECT 1 FROM {parent} WHERE id = ?', (key,)).scalar():
-        return
+    robot_id = run(f'SELECT robot_id FROM {table} WHERE rowid = ?', (rowid,)).scalar()
+    if not run('SELECT 1 FROM robot WHERE id = ?', (robot_id,)).scalar():
+        run('INSERT INTO robot (id, name) VALUES (?, ?)',
+            (robot_id, f'robot {robot_id} ({FOUND_AGAIN})'))
+        counts['robot rows made again'] += 1
     if parent == 'robot':
-        run('INSERT INTO robot (id, name) VALUES (?, ?)', (key, f'robot {key} ({FOUND_AGAIN})'))
-    else:
-        row = run(f'SELECT robot_id, stamp_ns FROM {table} WHERE rowid = ?', (rowid,)).one()
+        return
+    key, stamp_ns = run(f'SELECT session_id, stamp_ns FROM {table} WHERE rowid = ?',
+                        (rowid,)).one()
+    if not run('SELECT 1 FROM session WHERE id = ?', (key,)).scalar():
         zone = run('SELECT zone FROM session WHERE robot_id = ? ORDER BY id DESC LIMIT 1',
-                   (row[0],)).scalar()
+                   (robot_id,)).scalar()
         run('INSERT INTO session (id, robot_id, start_ns, clock_source, zone, source) '
-            'VALUES (?, ?, ?, ?, ?, ?)', (key, row[0], row[1], 'wall', zone or 'UTC', FOUND_AGAIN))
-    counts[f'{parent} rows made again'] += 1
+            'VALUES (?, ?, ?, ?, ?, ?)',
+            (key, robot_id, stamp_ns, 'wall', zone or 'UTC', FOUND_AGAIN))
+        counts['session rows made again'] += 1
 
 
 def _mend_members(session: Session) -> list[str]:
