@@ -23,7 +23,8 @@ import pytest  # noqa: E402
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what is marked so over both databases."""
-    if metafunc.definition.get_closest_marker('both_databases'):
+    marker = metafunc.definition.get_closest_marker
+    if marker('both_databases') and not marker('sqlite_only'):
         metafunc.parametrize('database', databases.KINDS, indirect=True)
 
 

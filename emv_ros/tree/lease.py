@@ -95,7 +95,7 @@ class Lease:
                 self.check(session)
             return
         with self.store.writing() as session:
-            row = session.get(schema.StateRow, KEY, with_for_update=True)
+            row = session.get(schema.StateRow, KEY)
             held = row.value if row else {}
             if held.get('holder', self.holder) != self.holder and not _is_over(held):
                 raise StoreBusyError(
@@ -105,9 +105,9 @@ class Lease:
                 'system': self.seat.system, 'pid': self.seat.pid, 'born': self.seat.born}))
         self._renewed = time.monotonic()
 
-    def check(self, session: Session, is_writing: bool = False) -> None:
+    def check(self, session: Session) -> None:
         """Raise StoreBusyError where the lease is no longer ours."""
-        row = session.get(schema.StateRow, KEY, with_for_update=is_writing)
+        row = session.get(schema.StateRow, KEY)
         if row is None or row.value.get('holder') != self.holder:
             raise StoreBusyError('another process took over the consolidation of this memory '
                                  f'({_in_words(row.value) if row else "and has ended it"})')
@@ -115,7 +115,7 @@ class Lease:
     def release(self) -> None:
         """Give the lease back, if it is still ours."""
         with self.store.writing() as session:
-            row = session.get(schema.StateRow, KEY, with_for_update=True)
+            row = session.get(schema.StateRow, KEY)
             if row is not None and row.value.get('holder') == self.holder:
                 session.delete(row)
 
@@ -132,14 +132,14 @@ class HeldStore(MemoryStore):
     def writing(self) -> Iterator[Session]:
         """Yield a transaction as MemoryStore does. Raises StoreBusyError without the lease."""
         with super().writing() as session:
-            self._lease.check(session, is_writing=True)
+            self._lease.check(session)
             yield session
 
 
 def drop_left(store: MemoryStore) -> bool:
     """Remove a lease that has run out, or whose holder runs no more; return whether one was."""
     with store.writing() as session:
-        row = session.get(schema.StateRow, KEY, with_for_update=True)
+        row = session.get(schema.StateRow, KEY)
         if row is None or not _is_over(row.value):
             return False
         session.delete(row)

@@ -74,7 +74,7 @@ def reopen_spans(session: Session, robot_id: int, spans: Iterable[Interval]) -> 
 
 def waiting_spans(session: Session, robot_id: int) -> list[Interval]:
     """Return the re-opened spans in order of time, ends included."""
-    row = session.get(schema.StateRow, _key(robot_id), with_for_update=True)
+    row = session.get(schema.StateRow, _key(robot_id))
     return [Interval(first_ns, last_ns) for first_ns, last_ns in row.value['spans']] if row else []
 
 

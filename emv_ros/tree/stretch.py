@@ -206,7 +206,7 @@ def _read(session: Session, kind: str, inside: ColumnElement[bool],
     order = table.id if kind in PARTS else table.stamp_ns
     query = select(table).where(inside).order_by(order, table.id)
     try:
-        return [made_of(row) for row in session.scalars(query.with_for_update())]
+        return [made_of(row) for row in session.scalars(query)]
     except UNREADABLE:
         records = []
     stamp = table.stamp_ns if hasattr(table, 'stamp_ns') else literal(0)

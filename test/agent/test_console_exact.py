@@ -8,6 +8,8 @@ from emv_ros.memory.queries import Window
 from emv_ros.records import Observation, SkillReport, Status, Utterance
 from emv_ros.timeline import SECOND_NS
 
+pytestmark = pytest.mark.both_databases
+
 NOW = '2025-03-10 12:00'
 
 

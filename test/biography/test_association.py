@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 import threading
 
+from databases import database_url, is_postgresql, rows
 from entity_parts import NOON_NS, apart, held, look, said, see
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings
 from emv_ros.timeline import SECOND_NS
+
+pytestmark = pytest.mark.both_databases
 
 THRESHOLDS = 0.75, 0.60
 TOLD = verdicts.Told(author='Anna', stamp_ns=NOON_NS)
@@ -347,14 +350,21 @@ def test_what_others_change_meanwhile_is_seen(memory: MemoryStore) -> None:
     assert sorted(held(memory).values()) == [[moved, ids[1]], [ids[0]]]
 
 
+def written(memory: MemoryStore) -> object:
+    """Return what grows with each write."""
+    if is_postgresql():
+        return rows(memory.folder, 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text')
+    return (memory.folder / 'memory.db-wal').stat().st_size
+
+
 def test_a_run_with_nothing_to_do_writes_nothing(memory: MemoryStore) -> None:
     see(memory, 0)
     look(memory, 60, 0)
     associated(memory)
-    before = (memory.folder / 'memory.db-wal').stat().st_size
+    before = written(memory)
     report = associated(memory)
     assert (report.observations, report.without_evidence) == (0, 1)
-    assert (memory.folder / 'memory.db-wal').stat().st_size == before
+    assert written(memory) == before
 
 
 def test_it_may_be_stopped_and_goes_on(memory: MemoryStore) -> None:
@@ -418,11 +428,10 @@ def test_killed_at_any_time_nothing_is_done_twice(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    from emv_ros.memory.database import sqlite_url
 
     folder = tmp_path / 'memory'
     code = (f'from emv_ros.memory.store import MemoryStore\n'
-            f'from emv_ros.memory.database import sqlite_url\n'
+            f'from databases import database_url\n'
             f'from emv_ros.biography import association\n'
             f'from emv_ros.settings import BiographySettings\n'
             f'from pathlib import Path\n'
@@ -435,14 +444,14 @@ def test_killed_at_any_time_nothing_is_done_twice(tmp_path: Path) -> None:
             f'    done.append(lot)\n'
             f'    if len(done) == 3: os.kill(os.getpid(), signal.SIGKILL)\n'
             f'association.Lot.decide = dying\n'
-            f'with MemoryStore(folder, sqlite_url(folder), "r1") as store:\n'
+            f'with MemoryStore(folder, database_url(folder), "r1") as store:\n'
             f'    association.associate(store, BiographySettings(), "r1", {THRESHOLDS})\n')
-    with MemoryStore(folder, sqlite_url(folder), 'r1') as store:
+    with MemoryStore(folder, database_url(folder), 'r1') as store:
         for at in range(45):
             look(store, at, at % 4)
     ended = subprocess.run([sys.executable, '-c', code], check=False, timeout=120)
     assert ended.returncode == -signal.SIGKILL
-    with MemoryStore(folder, sqlite_url(folder), 'r1') as store:
+    with MemoryStore(folder, database_url(folder), 'r1') as store:
         assert len(held(store)[None]) == 25  # two lots of ten were committed
         associated(store)
         assert [len(ids) for ids in groups(store)] == [12, 11, 11, 11]
@@ -458,6 +467,7 @@ def test_stamps_decide_and_not_the_order_of_rows(memory: MemoryStore) -> None:
     assert NOON_NS % SECOND_NS == 0
 
 
+@pytest.mark.sqlite_only
 def test_what_waits_is_found_without_what_does_not(memory: MemoryStore) -> None:
     look(memory, 0, 0)
     asked = []

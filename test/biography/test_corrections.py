@@ -16,6 +16,8 @@ from emv_ros.memory.lives import lives
 from emv_ros.memory.queries import observations
 from emv_ros.memory.store import MemoryStore
 
+pytestmark = pytest.mark.both_databases
+
 merge, split, rename = (
     partial(what, author='Anna', stamp_ns=NOON_NS, reason='I saw it')
     for what in (corrections.merge, corrections.split, corrections.rename))

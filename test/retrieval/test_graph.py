@@ -7,6 +7,7 @@ from pathlib import Path
 import random
 import time
 
+from databases import database_url
 import numpy as np
 import pytest
 from small_memories import NOON_NS, add_clip, add_entity, add_node, say, see
@@ -21,6 +22,8 @@ from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.scope import Scope
 from emv_ros.settings import MemorySettings
 from emv_ros.timeline import SECOND_NS
+
+pytestmark = pytest.mark.both_databases
 
 Edges = dict[tuple[str, str], float]
 LETTERS = {'node': 'n', 'clip': 'c', 'entity': 'e', 'observation': 'o', 'utterance': 'u',
@@ -218,7 +221,7 @@ class TestFile:
         see(store, 'cup', clip=add_clip(store, 0, 9))
         first = follow(Graph(store), store)
         add_node(store, 2, 0, 9, members=[('observation', 1)])
-        with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as other:
+        with MemoryStore(tmp_path, database_url(tmp_path), 'r1') as other:
             second = follow(Graph(other), other)
             assert second.builds == 0
             assert edges(second) == edges(follow(first, store)) == edges(rebuilt(store))

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 import threading
 
+from databases import database_url
 import pytest
 from small_memories import NOON_NS, Reordered, say
 from sqlalchemy import delete, func, select
@@ -17,6 +18,8 @@ from emv_ros.retrieval.index import embed_missing
 from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import MemorySettings, RetrievalSettings
 from emv_ros.timeline import SECOND_NS
+
+pytestmark = pytest.mark.both_databases
 
 WORDS_ONLY = RetrievalSettings(embedder='none')
 
@@ -179,7 +182,7 @@ def test_a_fresh_record_is_found_at_once_and_a_forgotten_one_never(
     searcher = Searcher(store, RetrievalSettings(), minilm)
     say(store, 'The battery is nearly empty')
     assert texts(searcher, 'Where is the cup?') == []
-    with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as other:
+    with MemoryStore(tmp_path, database_url(tmp_path), 'r1') as other:
         say(other, 'I put the mug on the shelf', start_s=5)
         assert texts(searcher, 'Where is the cup?') == ['I put the mug on the shelf']
         with other.writing() as session:  # whoever deletes a record deletes its text and vector

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 import random
 
+from databases import database_url
 import numpy as np
 import pytest
 from small_memories import NOON_NS, Reordered, say
@@ -16,8 +17,9 @@ from emv_ros.retrieval.embedders import MiniLmEmbedder, TextEmbedder
 from emv_ros.retrieval.index import count_missing, embed_missing
 from emv_ros.retrieval.scope import KINDS, Rows, Scope
 from emv_ros.retrieval.vector_index import VectorIndex
-from emv_ros.settings import MemorySettings
 from emv_ros.timeline import SECOND_NS
+
+pytestmark = pytest.mark.both_databases
 
 THINGS = ('milk', 'cup', 'spoon', 'plate', 'sponge', 'apple', 'bottle', 'lamp', 'chair', 'book',
           'phone', 'shoe', 'towel', 'hammer', 'flower')
@@ -49,7 +51,7 @@ def test_add_ten_forget_three_add_five(store: MemoryStore, minilm: MiniLmEmbedde
                                        tmp_path: Path) -> None:
     index = fresh_index(store, minilm)
     # Another process, as far as the database can tell.
-    with MemoryStore.open(MemorySettings(robot='r1'), tmp_path) as other:
+    with MemoryStore(tmp_path, database_url(tmp_path), 'r1') as other:
         say(other, *(f'a {thing}' for thing in THINGS[:10]))
         assert embed_missing(other, minilm) == 10
         assert all(nearest(store, index, minilm, f'a {thing}') == f'a {thing}'

@@ -103,6 +103,7 @@ def test_killed_at_any_moment_no_question_is_asked_twice(tmp_path, uninterrupted
     assert set(again) <= lost
 
 
+@pytest.mark.both_databases
 def test_a_reply_is_kept_before_it_is_used_and_gone_after(store):
     seen = []
 
@@ -184,6 +185,7 @@ def test_nothing_is_kept_for_more_than_a_day(store):
     assert kept(store) == []
 
 
+@pytest.mark.both_databases
 def test_the_journal_of_one_robot_can_be_forgotten(store):
     other = Journal(store, 'other')
     journal = Journal(store, 'r2')
@@ -248,6 +250,7 @@ def test_a_consolidation_leaves_a_row_and_one_with_nothing_to_do_none(store):
     assert len(runs(store)) == 1
 
 
+@pytest.mark.both_databases
 def test_each_robot_has_a_row_of_its_own(store):
     store.add_many([say(0, 'a', robot='one'), say(0, 'b', robot='two'), say(9, 'c', robot='two')])
     consolidate(store, SETTINGS)
@@ -271,6 +274,7 @@ def test_outcomes_of_trouble(store):
     assert [row.outcome for row in runs(store)] == ['stopped', 'failed', 'canceled']
 
 
+@pytest.mark.both_databases
 def test_the_row_of_a_killed_consolidation_is_completed_by_the_next(store):
     """From the account of calls: one before it, two of it, one of a question meanwhile."""
     store.add(say(0, 'a'))

@@ -24,6 +24,8 @@ import sys
 from pathlib import Path
 from life_parts import open_memory
 from emv_ros.tree.lease import holding
+
+pytestmark = pytest.mark.both_databases
 with open_memory(Path(sys.argv[1])) as store, holding(store) as lease:
     print(lease.holder, flush=True)
     sys.stdin.read()

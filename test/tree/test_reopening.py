@@ -113,6 +113,7 @@ def test_a_secret_that_is_summarised_up_to_the_root_leaves_no_trace(store):
     assert waiting_records(store, 'r2')['reopened'] == 0
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize('kind', ['utterance', 'skill_event', 'scene', 'annotation'])
 def test_any_kind_of_record_can_go(store, kind):
     records = {'utterance': say(30, SECRET), 'annotation': goal(SECRET, 20, 70),
@@ -151,6 +152,7 @@ def goals_of(store):
             select(schema.NodeRow).where(schema.NodeRow.level == 3))}
 
 
+@pytest.mark.both_databases
 def test_the_last_record_takes_the_tree_with_it(store):
     ids = store.add_many([say(0, 'one'), say(10, 'two')])
     shape(store)
@@ -258,6 +260,7 @@ def test_what_goes_on_looking_the_same_keeps_its_texts(store):
     check_whole(store)
 
 
+@pytest.mark.both_databases
 def test_re_opened_spans_join_split_and_go(store):
     store.add(say(0, 'hello'))
     hours = [Interval(hour * HOUR_NS, hour * HOUR_NS + 10) for hour in range(4)]
