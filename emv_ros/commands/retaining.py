@@ -9,7 +9,7 @@ from emv_ros.commands.context import Context, interruptible
 from emv_ros.commands.output import amount, size, tell, write, write_json, write_table
 
 if TYPE_CHECKING:
-    from emv_ros.memory.retention import RetentionReport
+    from emv_ros.memory.retention_report import RetentionReport
 
 NAMES = {'image': 'pictures', 'joint_sample': 'joint states', 'pose': 'poses', 'scene': 'scenes',
          'utterance': 'utterances', 'skill_event': 'skill events',

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-import logging
 from pathlib import Path
 import shutil
 import threading
@@ -32,13 +30,12 @@ from emv_ros.memory.imports import check_whole
 from emv_ros.memory.memory_size import database_bytes, take_off, used_bytes
 from emv_ros.memory.picture_evidence import PictureEvidence, cited
 from emv_ros.memory.retention_lots import Lot, Place, lots_of
-from emv_ros.memory.retention_rules import DISK, SIZE, Rule, is_wanted, kinds_of, rules_of
+from emv_ros.memory.retention_report import RetentionReport
+from emv_ros.memory.retention_rules import DISK, SIZE, Rule, is_wanted, rules_of
 from emv_ros.memory.share_guard import FEW, check_share
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
 from emv_ros.timeline import parse_zone
-
-log = logging.getLogger(__name__)
 
 # As long as one run works after a consolidation, s; the next one goes on.
 RUN_S = 10.0
@@ -52,30 +49,6 @@ AUTHOR = 'retention'
 def free_bytes_of(folder: Path) -> int:
     """Return the room that is left on the disk of a folder, bytes."""
     return shutil.disk_usage(folder).free
-
-
-@dataclass(slots=True)
-class RetentionReport:
-    """What went, or with `is_preview` would go, by kind; `size_bytes` of pictures as files.
-
-    `reasons` has the numbers by reason: 'age', 'size', 'disk'. `refused` and `notes` are for
-    people; `is_done` is False where the time was up before all was done.
-    """
-
-    is_preview: bool = False
-    dropped: Counter[str] = field(default_factory=Counter)
-    reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    size_bytes: int = 0
-    files: int = 0
-    refused: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    is_done: bool = True
-
-    def lines(self) -> list[str]:
-        """Return what was done as a person reads it; nothing where nothing was."""
-        told = [f'{kinds_of(counts)} {"would go" if self.is_preview else "dropped"} by {reason}'
-                for reason, counts in self.reasons.items() if counts.total()]
-        return [*told, *self.refused, *self.notes]
 
 
 def retain(store: MemoryStore, settings: Settings, *, now_ns: int, force: bool = False,
@@ -180,7 +153,7 @@ class _Run:
                 for lot in lots_of(session, self._scan(robot_id, rule), self._at(progress)):
                     counts[rule.kind] += len(lot.stamps)
                     if self.report.is_preview:
-                        self._count('age', lot)
+                        self.report.count('age', lot)
         wrong = {kind for kind, count in counts.items() if self._is_too_much(kind, count)}
         for robot_id, rule in due:
             if not self.report.is_preview and not self._progress(robot_id, rule)['is_refused']:
@@ -281,7 +254,7 @@ class _Run:
                 continue
             before = self._database_bytes()
             if self.report.is_preview:
-                self._count(reason, lot)
+                self.report.count(reason, lot)
                 gone = len(lot.stamps)
             else:
                 gone = self._drop(robot_id, rule, lot, reason)
@@ -326,17 +299,11 @@ class _Run:
                 gone = len(stamps)
             self._put(session, robot_id, rule, at=lot.at)
             self._account(session, reason, lot.kind, gone)
-        self._count(reason, lot, gone)
+        self.report.count(reason, lot, gone)
         if lot.kind == 'image':
             self.report.files += clear_dropped(self.store, self._fresh_s)
         self._cancel.wait(min(REST_S, time.monotonic() - began))
         return gone
-
-    def _count(self, reason: str, lot: Lot, count: int | None = None) -> None:
-        count = len(lot.stamps) if count is None else count
-        self.report.dropped[lot.kind] += count
-        self.report.reasons.setdefault(reason, Counter())[lot.kind] += count
-        self.report.size_bytes += lot.size_bytes
 
     def _account(self, session: Session, reason: str, kind: str, count: int) -> None:
         """Keep numbers of what went: a row for each run and reason."""
