@@ -87,7 +87,7 @@ def picture() -> NDArray[np.uint8]:
         top, left = random.integers(0, HEIGHT - 90), random.integers(0, WIDTH - 120)
         made[top:top + 90, left:left + 120] = random.integers(0, 256, 3)
     made += random.normal(0, 4, made.shape)
-    return np.clip(made, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(made, 0, 255), np.uint8)
 
 
 def mark(number: int) -> bytes:
