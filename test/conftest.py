@@ -57,7 +57,4 @@ def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     server: postgresql.Server = request.getfixturevalue('postgresql_server')
     monkeypatch.setenv(databases.SERVER, server.url(''))
     yield kind
-    databases.forget_made()
-    for (name,) in server.run(
-            f"SELECT datname FROM pg_database WHERE datname LIKE '{databases.PREFIX}%'"):
-        server.run(f'DROP DATABASE {name} WITH (FORCE)')
+    databases.clear(server.url(''))

@@ -16,13 +16,25 @@ from typing import Any
 
 from sqlalchemy import URL, make_url
 
+from emv_ros.memory import schema  # noqa: F401 (makes the tables known)
+from emv_ros.memory.columns import Base
 from emv_ros.memory.database import DATABASE_FILE, sqlite_url
 
 KINDS = 'sqlite', 'postgresql'
 # Names the server to this process and to its children: a URL without a database.
 SERVER = 'EMV_TEST_SERVER'
 PREFIX = 'memory_'
+CLEAN = 'clean_'
 TEMPLATE = 'migrated'
+# What tells that nobody altered a database.
+SHAPE = """SELECT version_num, (SELECT count(*) FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace) FROM alembic_version"""
+# Rows go without triggers; ids begin anew, and so does the journal, with a token of its own.
+WIPE = 'SET session_replication_role = replica;' + ''.join(
+    f'DELETE FROM {name};' + (f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), 1, false);"
+                              if table.columns.get('id') is not None else '')
+    for name, table in Base.metadata.tables.items()) + (
+    "INSERT INTO change (kind, ref_id) VALUES ('memory', 0)")
 
 
 def database_url(folder: Path | str) -> URL:
@@ -45,15 +57,52 @@ def _make(server: str, name: str) -> None:
     from psycopg.errors import DuplicateDatabase, UniqueViolation
 
     place = make_url(server).set(drivername='postgresql')
-    with suppress(DuplicateDatabase, UniqueViolation):
-        with psycopg.connect(place.set(database='postgres').render_as_string(),
-                             autocommit=True) as connection:
-            connection.execute(
-                f'CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY file_copy'.encode())
+    with suppress(DuplicateDatabase, UniqueViolation), psycopg.connect(
+            place.set(database='postgres').render_as_string(), autocommit=True) as connection:
+        if connection.execute(f"SELECT 1 FROM pg_database WHERE datname = '{name}'").fetchone():
+            return
+        for (clean,) in connection.execute(
+                f"SELECT datname FROM pg_database WHERE datname LIKE '{CLEAN}%'").fetchall():
+            with suppress(psycopg.Error):  # another process took it
+                connection.execute(f'ALTER DATABASE {clean} RENAME TO {name}'.encode())
+                return
+        connection.execute(
+            f'CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY file_copy'.encode())
         with psycopg.connect(place.set(database=name).render_as_string(),
-                             autocommit=True) as connection:
-            # Each memory has a journal of its own.
-            connection.execute('UPDATE change SET token = DEFAULT')
+                             autocommit=True) as made:
+            made.execute(WIPE)
+
+
+def clear(server: str) -> None:
+    """Empty the databases that were made, for others to use; those that were altered go.
+
+    To empty one takes a tenth of the time that it takes to make one.
+    """
+    import psycopg
+
+    _make.cache_clear()
+    place = make_url(server).set(drivername='postgresql')
+
+    def connect(name: str) -> psycopg.Connection[Any]:
+        return psycopg.connect(place.set(database=name).render_as_string(), autocommit=True)
+
+    with connect('postgres') as connection:
+        for (name,) in connection.execute(
+                f"SELECT datname FROM pg_database WHERE datname LIKE '{PREFIX}%'").fetchall():
+            connection.execute('SELECT pg_terminate_backend(pid) FROM pg_stat_activity '
+                               'WHERE datname = %s', (name,))
+            try:
+                with connect(name) as used, connect(TEMPLATE) as template:
+                    is_whole = [used.execute(SHAPE).fetchall()] == [
+                        template.execute(SHAPE).fetchall()]
+                    used.execute(WIPE)
+                if is_whole:
+                    connection.execute(
+                        f'ALTER DATABASE {name} RENAME TO {CLEAN}{name}'.encode())
+                    continue
+            except psycopg.Error:
+                pass  # without its tables, or in use to the last
+            connection.execute(f'DROP DATABASE {name} WITH (FORCE)'.encode())
 
 
 def rows(folder: Path | str, query: str) -> list[dict[str, Any]]:
@@ -70,7 +119,3 @@ def rows(folder: Path | str, query: str) -> list[dict[str, Any]]:
     with psycopg.connect(url, row_factory=dict_row) as connection:
         return connection.execute(query.encode()).fetchall()
 
-
-def forget_made() -> None:
-    """Forget which databases were made: they are gone."""
-    _make.cache_clear()
