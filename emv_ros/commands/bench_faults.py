@@ -9,7 +9,8 @@ import tempfile
 from emv_ros.commands.context import Context, positive
 from emv_ros.commands.output import tell, write, write_json, write_table
 
-COLUMNS = ('fault', 'times', 'acknowledged', 'lost', 'lost_untold', 'opened_by_itself', 'repaired')
+COLUMNS = ('fault', 'times', 'too_late', 'acknowledged', 'lost', 'lost_untold', 'opened_by_itself',
+           'repaired')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

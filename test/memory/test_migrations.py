@@ -90,7 +90,7 @@ def open_and_be_killed(folder: Path, countdown: int) -> bool:
         os._exit(0)
 
 
-@pytest.mark.parametrize('version', ['0001', '0004', '0006', '0008'])
+@pytest.mark.parametrize('version', ['0001', '0007'])
 def test_killed_in_any_step_the_old_file_stays_and_comes_along_later(
         tmp_path: Path, version: str) -> None:
     made = make_old(tmp_path / 'old', version)

@@ -24,7 +24,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
 from emv_ros.tree.consolidate import consolidate
 
-WORDS = 200
+WORDS = 120
 
 
 def open_in(folder: Path) -> MemoryStore:
@@ -75,10 +75,10 @@ def test_a_whole_memory_is_left_as_it_is(folder: Path) -> None:
     assert run(folder, 'SELECT * FROM node ORDER BY id') == before
 
 
-@pytest.mark.parametrize('filling', [b'\0', b'\xff', b'\x0d\x00\x05nonsense'])
+@pytest.mark.parametrize('filling', [b'\0', b'\x0d\x00\x05nonsense'])
 def test_a_damaged_page_costs_its_own_rows_and_they_are_told(folder: Path, filling: bytes) -> None:
     file = folder / DATABASE_FILE
-    page = pages_of(file, 'utterance')[3]
+    page = pages_of(file, 'utterance')[1]
     original = file.read_bytes()
     wipe(file, page, with_bytes=filling)
     damaged = file.read_bytes()
@@ -102,7 +102,7 @@ def test_a_damaged_page_costs_its_own_rows_and_they_are_told(folder: Path, filli
     assert repair_memory(folder, Settings()).mended == []
 
 
-@pytest.mark.parametrize('cut', [PAGE, PAGE + 1, 3 * PAGE])
+@pytest.mark.parametrize('cut', [PAGE + 1, 3 * PAGE])
 def test_a_file_that_was_cut_short(folder: Path, cut: int) -> None:
     file = folder / DATABASE_FILE
     with file.open('r+b') as stream:
@@ -120,7 +120,7 @@ def test_pages_all_over_the_file(folder: Path, tmp_path: Path) -> None:
     """Whatever single page is lost, but the first: the memory is whole afterwards."""
     data = (folder / DATABASE_FILE).read_bytes()
     pages = len(data) // PAGE
-    for number in range(2, pages + 1, max(1, pages // 8)):
+    for number in range(2, pages + 1, max(1, pages // 4)):
         copy = tmp_path / 'copy'
         shutil.copytree(folder, copy)
         wipe(copy / DATABASE_FILE, number)
@@ -281,7 +281,7 @@ class TestPictures:
         with open_in(folder) as memory:
             sha256 = memory.pictures.write(b'of nothing', 'image/jpeg')
         file = folder / DATABASE_FILE
-        wipe(file, pages_of(file, 'utterance')[2])
+        wipe(file, pages_of(file, 'utterance')[1])
         done = repair_memory(folder, Settings())
         assert any('belong to no row' in line for line in done.mended)
         with open_in(folder) as memory:
@@ -310,7 +310,7 @@ def test_a_walk_tells_the_gaps_between_two_damaged_pages(tmp_path: Path) -> None
 
 def test_a_forgetting_removes_the_copies(folder: Path) -> None:
     file = folder / DATABASE_FILE
-    wipe(file, pages_of(file, 'utterance')[2])
+    wipe(file, pages_of(file, 'utterance')[1])
     assert repair_memory(folder, Settings()).copy is not None
     with open_in(folder) as memory:
         key = next(item.id for item in queries.observations(memory))

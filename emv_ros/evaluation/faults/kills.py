@@ -144,11 +144,11 @@ def _names(folder: Path) -> list[str]:
 
 
 def _killed(worker: Worker) -> Outcome:
-    return Outcome(note='' if worker.kill() else 'it had ended before')
+    return Outcome(is_too_late=not worker.kill())
 
 
 def _joined(first: Outcome, second: Outcome) -> Outcome:
     second.lost += first.lost
     second.wrong[:0] = first.wrong
-    second.note = '; '.join(filter(None, (first.note, second.note)))
+    second.is_too_late = first.is_too_late
     return second

@@ -19,7 +19,7 @@ class Outcome:
 
     `acknowledged` records were on disk by the word of who wrote them; `lost` of them are not there
     afterwards, `untold` of those are not among what the repair told. `wrong` is what still is wrong
-    at the end.
+    at the end; `is_too_late` tells that what was to be killed had ended.
     """
 
     acknowledged: int = 0
@@ -29,6 +29,7 @@ class Outcome:
     repaired: bool = False
     wrong: list[str] = field(default_factory=list)
     note: str = ''
+    is_too_late: bool = False
 
 
 def judge(folder: Path, acknowledged: Iterable[int], is_repair_due: bool = False,
@@ -92,6 +93,7 @@ def table_of(outcomes: dict[str, list[Outcome]]) -> list[dict[str, Any]]:
         'lost_untold': sum(outcome.untold for outcome in found),
         'opened_by_itself': sum(outcome.opened for outcome in found),
         'repaired': sum(outcome.repaired for outcome in found),
+        'too_late': sum(outcome.is_too_late for outcome in found),
         'wrong': [line for outcome in found for line in outcome.wrong][:5],
     } for name, found in outcomes.items()]
 
