@@ -9,6 +9,7 @@ takes its place among them by its time.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from sqlalchemy import select
@@ -56,6 +57,7 @@ class Lot:
         others = {key for seen in lot for key in seen.apart | seen.same | seen.different}
         self._partners = entities_of(self._session, others)
         self._waiting = instances_of(self._session, others - self._partners.keys())
+        self._prepare(lot)
         for seen in lot:
             if not seen.is_evident and not self._carried_from(seen):
                 continue
@@ -171,7 +173,8 @@ class Lot:
             (model, *_), vector = looks
             references = self._known.get(*looks[0])
             if entity_id in references:
-                is_consistent = (references.of(entity_id) @ vector).min() >= self._limits(model)[1]
+                is_consistent = any((group @ vector).min() >= self._limits(model)[1]
+                                    for group in references.groups(entity_id))
                 return entity_id if is_consistent else None
         return entity_id if self.writer.has_name(entity_id, seen.name) else None
 
@@ -182,18 +185,27 @@ class Lot:
         key, vector = looks
         references = self._known.get(*key)
         limits, fits = self._limits(key[0]), list[Fit]()
-        for entity_id in references.likely(vector, *limits)[:MOST_COMPARED].tolist():
-            if entity_id in barred:
+        for likely in references.ranked(vector, *limits, MOST_COMPARED):
+            if fits and likely.mean < fits[0].mean - TIE:
+                break
+            if likely.entity_id in barred:
                 continue
-            mean = mean_if_fit(references.of(entity_id) @ vector, *limits)
-            if fits and (mean is None or mean < fits[0].mean - TIE):
-                if mean is not None:
-                    break
-                continue
-            if mean is not None and not self._is_other_instance(seen, entity_id):
-                fits.append(Fit(entity_id, mean, references.last_ns(entity_id)))
+            mean = mean_if_fit(references.at(likely.row) @ vector, *limits)
+            if mean is not None and not self._is_other_instance(seen, likely.entity_id):
+                fits.append(Fit(likely.entity_id, mean, references.last_ns(likely.entity_id)))
         won = best(fits)
         return won.entity_id if won else None
+
+    def _prepare(self, lot: Sequence[Seen]) -> None:
+        """Read at once what the lot is likely to be compared with."""
+        if self._rules.identity != 'looks':
+            return
+        vectors = defaultdict[Key, list[Vector]](list)
+        for seen in lot:
+            if (looks := self._looks_of(seen)) is not None:
+                vectors[looks[0]].append(looks[1])
+        for key, of_key in vectors.items():
+            self._known.get(*key).prepare(of_key, *self._limits(key[0]))
 
     def _looks_of(self, seen: Seen) -> tuple[Key, Vector] | None:
         """Return the looks by which an observation is compared: those that most others have."""

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.references import References, Vectors
-from emv_ros.biography.waiting import as_vector
+from emv_ros.biography.waiting import as_vectors
 from emv_ros.memory import schema
 from emv_ros.memory.among import Numbers, among
 from emv_ros.memory.changes import Mark, mark_of, since
@@ -148,24 +148,19 @@ class Known:
         """Return the looks of rows that can be read."""
         found: dict[int, Vectors] = {}
         for start in range(0, len(rows), CHUNK):
-            for key, data in session.execute(_VECTORS, {
-                    'ids': [row.id for row in rows[start:start + CHUNK]], 'model': model}):
-                vector = as_vector(data)
-                if vector is not None:
-                    found[key] = vector
+            found |= as_vectors(session.execute(_VECTORS, {
+                'ids': [row.id for row in rows[start:start + CHUNK]], 'model': model}))
         return found
 
     def _vectors(self, ids: Sequence[int], model: str, length: int) -> tuple[list[int], Vectors]:
         """Return the looks of observations, in their order; what is gone is left out."""
         assert self._session is not None, 'references are read between follow and the next'
-        found = {key: as_vector(data) for key, data in self._session.execute(
-            _VECTORS, {'ids': ids, 'model': model})}
-        kept = [(key, vector) for key in ids
-                if (vector := found.get(key)) is not None and len(vector) == length]
+        found = as_vectors(self._session.execute(_VECTORS, {'ids': ids, 'model': model}))
+        kept = [key for key in ids if key in found and len(found[key]) == length]
         matrix = np.zeros((len(kept), length), np.float32)
-        for place, (_, vector) in enumerate(kept):
-            matrix[place] = vector
-        return [key for key, _ in kept], matrix
+        for place, key in enumerate(kept):
+            matrix[place] = found[key]
+        return kept, matrix
 
 
 def _by_length(rows: Iterable[Any], looks: Mapping[int, Vectors]) -> dict[int, list[tuple[

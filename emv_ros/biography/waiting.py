@@ -118,14 +118,26 @@ def read_seen(session: Session, ids: Sequence[int]) -> tuple[list[Seen], int]:
 
 def as_vector(data: bytes) -> Vector | None:
     """Return a stored vector at length 1, or None for what is none."""
-    if not data or len(data) % FLOAT_BYTES:
-        return None
-    vector = np.frombuffer(data, '<f4').astype(np.float64)  # squares of great numbers are greater
-    length = float(np.linalg.norm(vector))
-    if not np.isfinite(length) or length < 1e-9:
-        return None
-    made: Vector = (vector / length).astype(np.float32)
-    return made
+    return as_vectors([(0, data)]).get(0)
+
+
+def as_vectors(stored: Iterable[tuple[int, bytes]]) -> dict[int, Vector]:
+    """Return stored vectors at length 1 by their keys; what is none is left out."""
+    by_size = defaultdict[int, list[tuple[int, bytes]]](list)
+    for key, data in stored:
+        by_size[len(data or b'')].append((key, data))
+    found: dict[int, Vector] = {}
+    for size, part in by_size.items():
+        if not size or size % FLOAT_BYTES:
+            continue
+        # Squares of great numbers are greater.
+        raw = np.frombuffer(b''.join(data for _, data in part), '<f4').reshape(
+            len(part), -1).astype(np.float64)
+        lengths = np.sqrt(np.einsum('ij,ij->i', raw, raw))
+        is_one = np.isfinite(lengths) & (lengths >= 1e-9)
+        made = (raw / np.where(is_one, lengths, 1)[:, None]).astype(np.float32)
+        found.update((key, made[at]) for at, (key, _) in enumerate(part) if is_one[at])
+    return found
 
 
 def colour_of(attributes: Any) -> str:
