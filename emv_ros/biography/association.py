@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import threading
 import time
 
+from sqlalchemy.orm import Session
+
 from emv_ros.biography.deciding import Lot
 from emv_ros.biography.known import Known
-from emv_ros.biography.rules import Rules
+from emv_ros.biography.rules import Rules, thresholds_of
 from emv_ros.biography.waiting import read_seen, set_mark, waiting
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, PerceptionSettings
@@ -80,7 +82,8 @@ class Associator:
         if robot_id is None or not ids:
             return report
         if self._known is None:
-            self._known = Known(robot_id, self._rules.references)
+            self._known = Known(robot_id, self._rules.references, self._store.folder,
+                                self._consistent)
             with self._store.reading() as session:  # long where the life is: nobody waits for it
                 self._known.follow(session)
         met: set[int] = set()
@@ -91,6 +94,9 @@ class Associator:
             self._decide(robot_id, ids[start:start + LOT], report, met)
         else:
             self._note(robot_id, max(ids))
+        if self._known.is_outdated():
+            with self._store.writing() as session:
+                self._known.save(session)
         report.entities = len(met)
         report.duration_s = time.monotonic() - begun
         return report
@@ -114,6 +120,9 @@ class Associator:
         report.damaged += damaged
         report.merged += lot.merged
         met |= set(lot.entity_of.values())
+
+    def _consistent(self, session: Session, model: str) -> float:
+        return thresholds_of(session, model, self._settings, self._default)[1]
 
     def _note(self, robot_id: int, last_id: int) -> None:
         with self._store.writing() as session:

@@ -67,7 +67,7 @@ class Lot:
                     continue
                 entity_id = self.writer.make(seen)
             self._join(seen, entity_id)
-        self._write()
+        self._write(lot)
 
     # Which entity
 
@@ -236,9 +236,11 @@ class Lot:
                 self._known.get(model, len(vector), seen.is_person).add(
                     entity_id, seen.id, seen.stamp_ns, vector)
 
-    def _write(self) -> None:
+    def _write(self, lot: Sequence[Seen]) -> None:
         self.writer.write()
         self._known.settle(self._session, {
             *(('observation', key) for key in self.entity_of),
             *(('entity', key) for key in self.writer.made)})
+        if told := {self.entity_of[seen.id] for seen in lot if seen.same}:
+            self._known.renew(self._session, sorted(told))
 

@@ -1,36 +1,56 @@
 """The references of all entities of one robot; the database stays the truth.
 
 They are read once, and follow the journal of changes from then on: what persons merge, split or
-forget is taken over before the next observation is compared. Looks are told apart by the model that
-made them, their length, and whether they are of a person: no others are ever compared.
+forget is taken over before the next observation is compared. A file beside the database keeps
+them for the next process, which reads only what changed since. Looks are told apart by the model
+that made them, their length, and whether they are of a person: no others are ever compared.
+
+An entity that persons made of things that look unlike has a group of references for each look.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+import json
+import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.references import References, Vectors
+from emv_ros.biography.rules import CONSISTENT
+from emv_ros.biography.verdicts import SAME
 from emv_ros.biography.waiting import as_vectors
 from emv_ros.memory import schema
 from emv_ros.memory.among import Numbers, among
+from emv_ros.memory.cache_file import read_cache, write_cache
 from emv_ros.memory.changes import Mark, mark_of, since
+from emv_ros.memory.clearing import CACHES
+from emv_ros.memory.migrate import SCHEMA_VERSION
+
+log = logging.getLogger(__name__)
 
 Key = tuple[str, int, bool]  # model, length, of persons
 Change = tuple[str, int]
+Held = tuple[tuple[str, bool, int], list[Any]]  # model, of persons, entity; its rows
+Consistent = Callable[[Session, str], float]
 
 CHUNK = 2000
-# Changes by others of which each costs more than reading all.
-MANY = 20_000
+# Entities that one query reads anew, and of which each costs more than reading all.
+RENEWED, MANY = 200, 2000
+# Entities from which on a file is worth it, and the share of them that may change before the next.
+SAVED_FROM, SAVED_SHARE = 256, 16
+# Looks of an entity that persons made that are grouped, the latest, and groups that there may be.
+TOLD_FROM, MAX_GROUPS = 2000, 8
 
 _SEEN: Any = schema.ObservationRow.__table__.c
 _LOOKS: Any = schema.AppearanceRow.__table__.c
+_SAID: Any = schema.VerdictRow.__table__.c
 _IDS = bindparam('ids', type_=Numbers())
 _VECTORS = select(_LOOKS.observation_id, _LOOKS.vector).where(
     among(_LOOKS.observation_id, _IDS), _LOOKS.model == bindparam('model'))
@@ -43,33 +63,73 @@ _HELD = (select(_SEEN.entity_id, _SEEN.stamp_ns, _SEEN.id, _SEEN.is_person, _LOO
 class Known:
     """The references of a robot's entities, by what may be compared. One thread at a time."""
 
-    def __init__(self, robot_id: int, most: int) -> None:
-        """Hold nothing until `follow`; of each entity at most `most`."""
+    def __init__(self, robot_id: int, most: int, folder: Path | None = None,
+                 consistent: Consistent = lambda session, model: CONSISTENT) -> None:
+        """Hold nothing until `follow`; of each entity at most `most`.
+
+        They are kept in a file in a memory's folder. Looks that persons told to be of one thing
+        count as alike where their cosine reaches `consistent`, for a model.
+        """
         self._robot_id = robot_id
         self._most = most
+        self._consistent = consistent
         self._mark = Mark()
         self._left: set[Change] = set()  # what others changed and is not taken over yet
         self._references: dict[Key, References] = {}
         self._session: Session | None = None
+        self._file = None if folder is None else folder / CACHES / f'looks-{robot_id}.bin'
+        self._contents = f'looks 1 of schema {SCHEMA_VERSION}, robot {robot_id}, {most} of each'
+        self._unsaved = 0  # entities that changed since the file was written
 
     def follow(self, session: Session) -> None:
-        """Take over what changed in the database since the last time; the first time, read all."""
+        """Take over what changed in the database since the last time; the first time, read all.
+
+        What is kept in the file need not be read.
+        """
         self._session = session
+        if not self._mark.id:
+            self._open()
         found = since(session, self._mark) if self._mark.id else None
-        strange = self._left | found[0] if found else set()
-        if found is None or len(strange) > MANY:
+        entities = set() if found is None else self._changed(session, self._left | found[0])
+        if found is None or len(entities) > max(MANY, self._size // 4):
             self._references = {}
             self._mark = mark_of(session)
             self._read(session, _HELD.where(
                 _SEEN.robot_id == self._robot_id, _SEEN.entity_id.is_not(None)))
+            self._unsaved = self._size
         else:
             self._mark = found[1]
-            self._renew(session, strange)
+            self.renew(session, sorted(entities))
         self._left = set()
 
     def forget(self) -> None:
         """Hold nothing again: what was added came to nothing in the database."""
         self._mark = Mark()
+
+    def is_outdated(self) -> bool:
+        """Whether the file lacks more than whoever opens it should have to read.
+
+        A share of what there is: so each observation pays a constant for the file in the end.
+        """
+        return (self._file is not None and self._size >= SAVED_FROM
+                and self._unsaved > max(SAVED_FROM, self._size // SAVED_SHARE))
+
+    def save(self, session: Session) -> None:
+        """Write the file, within a transaction that holds the write lock.
+
+        Whoever forgets something is done before, and it is not in the file; or comes after, and
+        deletes the file.
+        """
+        self.follow(session)
+        if self._file is None:
+            return
+        keys = json.dumps(list(self._references)).encode()
+        arrays = {f'{place}.{name}': array
+                  for place, references in enumerate(self._references.values())
+                  for name, array in references.to_arrays().items()}
+        write_cache(self._file, self._contents, self._mark,
+                    {'keys': np.frombuffer(keys, np.uint8), **arrays})
+        self._unsaved = 0
 
     def settle(self, session: Session, own: set[Change]) -> None:
         """Pass over changes of our own in this transaction: what we wrote was added here, too."""
@@ -79,6 +139,7 @@ class Known:
         else:
             changed, self._mark = found
             self._left = changed - own
+            self._unsaved += len(own)
 
     def get(self, model: str, length: int, is_person: bool) -> References:
         """Return the references that may be compared with looks of a model and a length."""
@@ -93,14 +154,41 @@ class Known:
         for references in self._references.values():
             references.drop(entity_id)
 
-    def renew(self, session: Session, entity_ids: Iterable[int]) -> None:
+    def renew(self, session: Session, entity_ids: Sequence[int]) -> None:
         """Read the references of some entities anew."""
         for entity_id in entity_ids:
             self.drop(entity_id)
+        for start in range(0, len(entity_ids), RENEWED):
             self._read(session, _HELD.where(
-                _SEEN.entity_id == entity_id, _SEEN.robot_id == self._robot_id))
+                among(_SEEN.entity_id, _IDS), _SEEN.robot_id == self._robot_id),
+                entity_ids[start:start + RENEWED])
+        self._unsaved += len(entity_ids)
 
-    def _renew(self, session: Session, changed: set[Change]) -> None:
+    @property
+    def _size(self) -> int:
+        return sum(map(len, self._references.values()))
+
+    def _open(self) -> None:
+        """Take over the file, with its mark, where it is good."""
+        self._references = {}
+        kept = None if self._file is None else read_cache(self._file, self._contents)
+        if kept is None:
+            return
+        mark, arrays = kept
+        try:
+            keys = json.loads(bytes(arrays['keys']))
+            for place, (model, length, is_person) in enumerate(keys):
+                self.get(str(model), int(length), bool(is_person)).load(
+                    {name.partition('.')[2]: array for name, array in arrays.items()
+                     if name.startswith(f'{place}.')})
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning('%s cannot be used and is made anew: %s', self._file, error)
+            self._references = {}
+            return
+        self._mark, self._unsaved = mark, 0
+
+    def _changed(self, session: Session, changed: set[Change]) -> set[int]:
+        """Return the entities that changed, or whose observations did."""
         entities = {ref_id for kind, ref_id in changed if kind == 'entity'}
         observations = sorted(ref_id for kind, ref_id in changed if kind == 'observation')
         for references in self._references.values():
@@ -110,27 +198,54 @@ class Known:
                 select(_SEEN.entity_id).where(
                     among(_SEEN.id, _IDS), _SEEN.entity_id.is_not(None)).distinct(),
                 {'ids': observations[start:start + CHUNK]}))
-        self.renew(session, sorted(entities))
+        return entities
 
-    def _read(self, session: Session, query: Any) -> None:
-        """Take the latest looks of the entities that a query gives rows of."""
-        rows = sorted(session.execute(query), key=lambda row: (
-            row.model, row.is_person, row.entity_id, row.stamp_ns, row.id))
-        held: list[tuple[tuple[str, bool, int], list[Any]]] = []
+    def _read(self, session: Session, query: Any, entity_ids: Sequence[int] | None = None) -> None:
+        """Take the latest looks of the entities that a query gives rows of: of some, or of all."""
+        tied = self._tied(session, entity_ids)
+        rows = sorted(session.execute(query, {'ids': entity_ids} if entity_ids else {}),
+                      key=lambda row: (row.model, row.is_person, row.entity_id, row.stamp_ns,
+                                       row.id))
+        lot: list[Held] = []
         for key, part in groupby(rows, key=lambda row: (
                 row.model, bool(row.is_person), row.entity_id)):
-            held.append((key, list(part)))
-        lot: list[tuple[tuple[str, bool, int], list[Any]]] = []
-        for item in held:
-            if lot and (item[0][0] != lot[0][0][0] or len(lot) * self._most >= CHUNK):
+            item = key, list(part)
+            if key[2] in tied:
+                self._place_groups(session, item)
+                continue
+            if lot and (key[0] != lot[0][0][0] or len(lot) * self._most >= CHUNK):
                 self._place(session, lot)
                 lot = []
             lot.append(item)
         if lot:
             self._place(session, lot)
 
-    def _place(self, session: Session,
-               lot: Sequence[tuple[tuple[str, bool, int], list[Any]]]) -> None:
+    def _tied(self, session: Session, entity_ids: Sequence[int] | None) -> set[int]:
+        """Return the entities, of some or of all, that persons told observations to be one of."""
+        if session.scalar(select(_SAID.id).where(_SAID.verdict == SAME).limit(1)) is None:
+            return set()
+        query = select(_SEEN.entity_id).join_from(
+            schema.ObservationRow.__table__, schema.VerdictRow.__table__,
+            or_(_SAID.first_id == _SEEN.id, _SAID.second_id == _SEEN.id)).where(
+                _SAID.verdict == SAME, _SEEN.entity_id.is_not(None)).distinct()
+        if entity_ids is None:
+            return set(session.scalars(query))
+        return set(session.scalars(query.where(among(_SEEN.entity_id, _IDS)),
+                                   {'ids': entity_ids}))
+
+    def _place_groups(self, session: Session, item: Held) -> None:
+        """Take the looks of an entity that persons made: a group of each that are alike."""
+        (model, is_person, entity_id), rows = item
+        least = self._consistent(session, model)
+        rows = rows[-TOLD_FROM:]
+        for length, of_length in _by_length(rows, self._looks(session, model, rows)).items():
+            references = self.get(model, length, is_person)
+            for group, alike in enumerate(_alike(of_length, least, self._most)):
+                references.place(
+                    entity_id, [row.id for row, _ in alike], [row.stamp_ns for row, _ in alike],
+                    np.stack([vector for _, vector in alike]).mean(axis=0), group)
+
+    def _place(self, session: Session, lot: Sequence[Held]) -> None:
         model = lot[0][0][0]
         found = self._looks(session, model, [row for _, rows in lot for row in rows[-self._most:]])
         for (_, is_person, entity_id), rows in lot:
@@ -171,3 +286,20 @@ def _by_length(rows: Iterable[Any], looks: Mapping[int, Vectors]) -> dict[int, l
         if row.id in looks:
             found[len(looks[row.id])].append((row, looks[row.id]))
     return found
+
+
+def _alike(looks: Sequence[tuple[Any, Vectors]], least: float,
+           most: int) -> list[list[tuple[Any, Vectors]]]:
+    """Return looks, in order of time, by groups: the latest of each, consistent with one another.
+
+    When there are many groups, what is like none goes to the one that it is the least unlike.
+    """
+    groups: list[list[tuple[Any, Vectors]]] = []
+    for row, vector in looks:
+        worst = [min(float(held @ vector) for _, held in group) for group in groups]
+        best = max(range(len(groups)), key=worst.__getitem__, default=None)
+        if best is None or (worst[best] < least and len(groups) < MAX_GROUPS):
+            groups.append([(row, vector)])
+        else:
+            groups[best] = [*groups[best], (row, vector)][-most:]
+    return groups

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emv_ros.unit_vectors import normalised
+
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
@@ -21,11 +23,11 @@ Arrays = dict[str, NDArray[Any]]
 # Vectors up to which there is one list, and centroids.
 MAX_FLAT, MAX_FLAT_CENTROIDS = 512, 192
 # The longest of several lists.
-LONGEST = 48
+LONGEST = 64
 # Lists that are looked through: for all that is near, or for what is likely to be the nearest; and
 # lists of centroids for each of these.
-PROBES, FEW_PROBES = 24, 4
-OF_CENTROIDS, FEW_OF_CENTROIDS = 24, 8
+PROBES, FEW_PROBES = 20, 4
+OF_CENTROIDS, FEW_OF_CENTROIDS = 24, 12
 # How often the halves of a list are drawn around their means.
 ROUNDS = 6
 SPARE = 8
@@ -202,12 +204,12 @@ def _halves(vectors: Vectors) -> tuple[Vectors, NDArray[np.bool_]]:
     """Return two directions around which vectors lie, and which of these belong to the second."""
     middle = vectors.mean(axis=0)
     first = vectors[np.argmin(vectors @ middle)]
-    centroids = _to_length_1(np.stack((first, vectors[np.argmin(vectors @ first)])))
+    centroids = normalised(np.stack((first, vectors[np.argmin(vectors @ first)])))
     is_second = vectors @ (centroids[1] - centroids[0]) > 0
     for _ in range(ROUNDS):
         if is_second.all() or not is_second.any():  # they are all the same
             is_second = np.arange(len(vectors)) % 2 > 0
-        centroids = _to_length_1(np.stack((
+        centroids = normalised(np.stack((
             vectors[~is_second].mean(axis=0), vectors[is_second].mean(axis=0))))
         before, is_second = is_second, vectors @ (centroids[1] - centroids[0]) > 0
         if (before == is_second).all():
@@ -215,8 +217,3 @@ def _halves(vectors: Vectors) -> tuple[Vectors, NDArray[np.bool_]]:
     if is_second.all() or not is_second.any():
         is_second = np.arange(len(vectors)) % 2 > 0
     return centroids, is_second
-
-
-def _to_length_1(vectors: Vectors) -> Vectors:
-    made: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    return made

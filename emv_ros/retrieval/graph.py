@@ -31,12 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from emv_ros.memory.cache_file import read_cache, write_cache
 from emv_ros.memory.changes import Mark, mark_of
 from emv_ros.memory.clearing import CACHES
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.arrays import Columns
-from emv_ros.retrieval.cache_file import read_cache, write_cache
 from emv_ros.retrieval.following import Follower
 from emv_ros.retrieval.graph_rows import CHAINED, read_hubs, read_units
 from emv_ros.retrieval.scope import KINDS, Rows, Scope

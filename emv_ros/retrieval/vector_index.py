@@ -21,12 +21,12 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import Numbers, among
+from emv_ros.memory.cache_file import read_cache, write_cache
 from emv_ros.memory.changes import Mark, mark_of
 from emv_ros.memory.clearing import CACHES
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.arrays import MAX_RECENT, Columns
-from emv_ros.retrieval.cache_file import read_cache, write_cache
 from emv_ros.retrieval.embedders import Vectors
 from emv_ros.retrieval.following import Follower
 from emv_ros.retrieval.lexical import Group, group_key

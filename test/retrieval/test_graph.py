@@ -17,7 +17,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval import following
-from emv_ros.retrieval.cache_file import HEADER_BYTES
+from emv_ros.memory.cache_file import HEADER_BYTES
 from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.scope import Scope
 from emv_ros.settings import MemorySettings

@@ -23,9 +23,9 @@ from emv_ros.memory.changes import Mark
 
 logger = logging.getLogger(__name__)
 
-LAYOUT = 'emv_ros cache 2'
+LAYOUT = 'emv_ros cache 3'
 ALIGNMENT = 64
-HEADER_BYTES = 4096
+HEADER_BYTES = 16_384
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -55,11 +55,13 @@ def write_cache(file: Path, contents: str, mark: Mark, arrays: Arrays) -> None:
                 stream.write(data)
             checksum = zlib.crc32(json.dumps(header).encode(), checksum)
             told = json.dumps(header | {'checksum': checksum}).encode()
+            if len(told) > HEADER_BYTES:
+                raise OSError(f'{len(arrays)} arrays are too many for one file')
             stream.seek(0)
             stream.write(told.ljust(HEADER_BYTES))
         new.replace(file)
     except OSError as error:
-        logger.warning('what search keeps beside the database is not saved: %s', error)
+        logger.warning('what is kept beside the database is not saved: %s', error)
         with suppress(OSError):
             new.unlink(missing_ok=True)
 
