@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 import json
 import logging
@@ -54,10 +55,27 @@ _SAID: Any = schema.VerdictRow.__table__.c
 _IDS = bindparam('ids', type_=Numbers())
 _VECTORS = select(_LOOKS.observation_id, _LOOKS.vector).where(
     among(_LOOKS.observation_id, _IDS), _LOOKS.model == bindparam('model'))
+_OF_ALL_MODELS = select(_LOOKS.observation_id, _LOOKS.model, _LOOKS.vector).where(
+    among(_LOOKS.observation_id, _IDS))
+_JOINED = select(_SEEN.id, _SEEN.entity_id, _SEEN.stamp_ns, _SEEN.is_person).where(
+    among(_SEEN.id, _IDS), _SEEN.entity_id.is_not(None), _SEEN.robot_id == bindparam('robot'))
 # Which observation of which entity has looks, and by whom: an index tells, the looks stay unread.
 _HELD = (select(_SEEN.entity_id, _SEEN.stamp_ns, _SEEN.id, _SEEN.is_person, _LOOKS.model)
          .select_from(schema.AppearanceRow.__table__.join(
              schema.ObservationRow.__table__, _SEEN.id == _LOOKS.observation_id)))
+
+
+@dataclass(frozen=True, slots=True)
+class Strange:
+    """Changes by others: entities to be read anew, and rows of what did no more than join one."""
+
+    entities: set[int] = field(default_factory=set)
+    joined: Sequence[Any] = ()
+
+    @property
+    def cost(self) -> float:
+        """What taking it over costs, in entities."""
+        return len(self.entities) + len(self.joined) / 4
 
 
 class Known:
@@ -90,8 +108,8 @@ class Known:
         if not self._mark.id:
             self._open()
         found = since(session, self._mark) if self._mark.id else None
-        entities = set() if found is None else self._changed(session, self._left | found[0])
-        if found is None or len(entities) > max(MANY, self._size // 4):
+        strange = Strange() if found is None else self._strange(session, self._left | found[0])
+        if found is None or strange.cost > max(MANY, self._size // 4):
             self._references = {}
             self._mark = mark_of(session)
             self._read(session, _HELD.where(
@@ -99,7 +117,8 @@ class Known:
             self._unsaved = self._size
         else:
             self._mark = found[1]
-            self.renew(session, sorted(entities))
+            self.renew(session, sorted(strange.entities))
+            self._add(session, strange.joined)
         self._left = set()
 
     def forget(self) -> None:
@@ -187,18 +206,44 @@ class Known:
             return
         self._mark, self._unsaved = mark, 0
 
-    def _changed(self, session: Session, changed: set[Change]) -> set[int]:
-        """Return the entities that changed, or whose observations did."""
+    def _strange(self, session: Session, changed: set[Change]) -> Strange:
+        """Return what is to be read anew after changes by others, and what only joined."""
         entities = {ref_id for kind, ref_id in changed if kind == 'entity'}
         observations = sorted(ref_id for kind, ref_id in changed if kind == 'observation')
         for references in self._references.values():
             entities |= references.holders(observations)
+        joined: list[Any] = []
         for start in range(0, len(observations), CHUNK):
-            entities |= set(session.scalars(
-                select(_SEEN.entity_id).where(
-                    among(_SEEN.id, _IDS), _SEEN.entity_id.is_not(None)).distinct(),
-                {'ids': observations[start:start + CHUNK]}))
-        return entities
+            joined += session.execute(_JOINED, {
+                'ids': observations[start:start + CHUNK], 'robot': self._robot_id}).all()
+        entities |= self._tied(session, sorted({row.entity_id for row in joined}))
+        return Strange(entities, sorted(
+            (row for row in joined if row.entity_id not in entities),
+            key=lambda row: (row.stamp_ns, row.id)))
+
+    def _add(self, session: Session, joined: Sequence[Any]) -> None:
+        """Take the looks of observations that joined entities of which nothing else changed."""
+        for start in range(0, len(joined), RENEWED):
+            of_key = defaultdict[Key, list[tuple[Any, Vectors]]](list)
+            rows = {row.id: row for row in joined[start:start + RENEWED]}
+            for model, looks in self._looks_by_model(session, list(rows)).items():
+                for key, row in rows.items():
+                    if key in looks:
+                        of_key[model, len(looks[key]), bool(row.is_person)].append(
+                            (row, looks[key]))
+            for (model, length, is_person), part in of_key.items():
+                references = self.get(model, length, is_person)
+                references.have([row.entity_id for row, _ in part])
+                for row, vector in part:
+                    references.add(row.entity_id, row.id, row.stamp_ns, vector)
+        self._unsaved += len(joined)
+
+    def _looks_by_model(self, session: Session,
+                        observation_ids: Sequence[int]) -> dict[str, dict[int, Vectors]]:
+        stored = defaultdict[str, list[tuple[int, bytes]]](list)
+        for key, model, data in session.execute(_OF_ALL_MODELS, {'ids': observation_ids}):
+            stored[model].append((key, data))
+        return {model: as_vectors(part) for model, part in stored.items()}
 
     def _read(self, session: Session, query: Any, entity_ids: Sequence[int] | None = None) -> None:
         """Take the latest looks of the entities that a query gives rows of: of some, or of all."""

@@ -92,8 +92,14 @@ class References:
 
     def prepare(self, vectors: Iterable[Vectors], match: float, consistent: float) -> None:
         """Read, all at once, what looks are likely to be compared with first."""
-        wanted = {item.row for vector in vectors for item in self.ranked(
-            vector, match, consistent, 1, FEW_PROBES)}
+        self._have({item.row for vector in vectors for item in self.ranked(
+            vector, match, consistent, 1, FEW_PROBES)})
+
+    def have(self, entity_ids: Iterable[int]) -> None:
+        """Read, all at once, the references of entities."""
+        self._have({row for key in entity_ids for row in self._rows.get(key, ())})
+
+    def _have(self, wanted: Iterable[int]) -> None:
         rows = [row for row in sorted(wanted) if row not in self._held]
         if not rows:
             return

@@ -159,3 +159,18 @@ def test_the_file_is_written_for_a_share_of_what_there_is(
         running.run()
         times.append(file_of(memory).stat().st_mtime_ns)
     assert 1 < len(set(times)) <= 5
+
+
+def test_what_joined_meanwhile_is_added_without_reading_its_entity(memory: MemoryStore) -> None:
+    seen_often(memory)
+    kept = file_of(memory).read_bytes()
+    for at in range(12):  # one that comes late, one that is new, and one that is told to be another
+        look(memory, 30 if at == 3 else 5000 + at, at % 4, 0.05 * at)
+    look(memory, 6000, 11)
+    other = look(memory, 6001, 2)
+    keeper(memory).run()
+    corrections.split(memory, 3, [other], author='Anna', stamp_ns=NOON_NS)
+    keeper(memory).run()
+    file_of(memory).write_bytes(kept)
+    quick, _ = opened(memory)
+    assert equal(quick, opened(memory, file=False)[0])
