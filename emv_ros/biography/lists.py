@@ -21,12 +21,12 @@ Rows = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 
 # Vectors up to which there is one list, and centroids.
-MAX_FLAT, MAX_FLAT_CENTROIDS = 512, 192
+MAX_FLAT, MAX_FLAT_CENTROIDS = 1024, 192
 # The longest of several lists.
 LONGEST = 64
 # Lists that are looked through: for all that is near, or for what is likely to be the nearest; and
 # lists of centroids for each of these.
-PROBES, FEW_PROBES = 20, 4
+PROBES, FEW_PROBES = 24, 4
 OF_CENTROIDS, FEW_OF_CENTROIDS = 24, 12
 # How often the halves of a list are drawn around their means.
 ROUNDS = 6

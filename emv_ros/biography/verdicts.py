@@ -19,6 +19,8 @@ from emv_ros.memory import schema
 from emv_ros.memory.among import among
 
 SAME, DIFFERENT = 'same', 'different'
+# Who told that two things are different where what was seen apart is gone.
+FORGOTTEN = 'an observation that is forgotten'
 Pair = tuple[int, int]
 
 
@@ -107,9 +109,11 @@ def against(session: Session, groups: Iterable[Sequence[int]]) -> list[Against]:
 def hand_over(session: Session, going: Collection[int]) -> None:
     """Let others of the same entity stand for observations that are about to be forgotten.
 
-    What persons said of those would go with them else, and an association made anew differ.
+    What persons said of those would go with them else, and an association made anew differ. That
+    they were seen apart from others is kept as a verdict: it is true of the thing, not of the heir.
     """
     heir = _heirs(session, going)
+    _keep_apart(session, heir)
     naming = schema.NamingRow
     for item in _around(session, going):
         ends = {heir.get(key) if key in heir else key for key in (item.first_id, item.second_id)}
@@ -123,6 +127,44 @@ def hand_over(session: Session, going: Collection[int]) -> None:
     for name in session.scalars(select(naming).where(among(naming.observation_id, list(going)))):
         name.observation_id = heir[name.observation_id] or name.observation_id
     session.flush()
+
+
+def _keep_apart(session: Session, heir: Mapping[int, int | None]) -> None:
+    """Say of heirs that they are different from what was seen apart from what goes.
+
+    Once for two entities, and not where something that stays tells it.
+    """
+    seen, row = schema.SeparationRow, schema.ObservationRow
+    pairs = set[Pair]()
+    for first_id, second_id in session.execute(select(seen.first_id, seen.second_id).where(or_(
+            among(seen.first_id, sorted(heir)), among(seen.second_id, sorted(heir))))):
+        ends = [heir.get(key, key) for key in (first_id, second_id)]
+        kept = sorted({key for key in ends if key is not None})
+        if len(kept) == 2:
+            pairs.add((kept[0], kept[1]))
+    of = {item.id: item for item in session.execute(select(
+        row.id, row.entity_id, row.stamp_ns).where(among(
+            row.id, sorted({key for pair in pairs for key in pair}))))}
+    told = set[tuple[int, ...]]()
+    for first_id, second_id in sorted(pairs):
+        entities = tuple(sorted(of[key].entity_id or -key for key in (first_id, second_id)))
+        if entities in told or entities[0] == entities[1]:
+            continue
+        told.add(entities)
+        if not _is_told(session, entities, heir) and not _between(session, (first_id, second_id)):
+            say(session, {(first_id, second_id): DIFFERENT}, Told(
+                author=FORGOTTEN, reason='seen apart',
+                stamp_ns=max(of[first_id].stamp_ns, of[second_id].stamp_ns)))
+
+
+def _is_told(session: Session, entities: Sequence[int], going: Collection[int]) -> bool:
+    """Whether observations of two entities that stay were seen apart; -3 is o3 without one."""
+    seen, row = schema.SeparationRow, schema.ObservationRow
+    ids = [set(session.scalars(select(row.id).where(
+        row.entity_id == key if key > 0 else row.id == -key))) - set(going) for key in entities]
+    return any(session.scalar(select(seen.first_id).where(
+        among(seen.first_id, sorted(ids[one])), among(seen.second_id, sorted(ids[1 - one])))
+        .limit(1)) is not None for one in (0, 1))
 
 
 def _heirs(session: Session, going: Collection[int]) -> dict[int, int | None]:

@@ -19,8 +19,10 @@ import numpy as np
 from sqlalchemy import select
 
 from emv_ros.biography.association import Associator
-from emv_ros.evaluation.seen_life import SeenLife
+from emv_ros.biography.known import Known
+from emv_ros.evaluation.seen_life import MODEL, SeenLife
 from emv_ros.memory import schema
+from emv_ros.memory.cache_file import forget_caches
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, MemorySettings
 
@@ -31,6 +33,7 @@ SIZES = (1000, 10_000, 100_000, 300_000)
 NEXT = 1000
 WRITTEN = 2000
 COMPARED = 20_000
+PROBED = 500
 SAMPLES = 20
 MATCH, CONSISTENT = 0.75, 0.60
 
@@ -41,10 +44,11 @@ def bench_biography(folder: Path, observations: int = OBSERVATIONS, dimension: i
                     compared: int = COMPARED, tell: Tell = lambda _: None) -> dict[str, Any]:
     """Measure association in an empty folder; the first `compared` decisions are made exactly, too.
 
-    `curve` has a row for each size: observations, entities, seconds that the next 1,000 took, and
-    those of the exact rival for as many, with the ratio.
+    `curve` has a row for each size: observations, entities, seconds that the last 1,000 took, and
+    those of the exact rival for as many, with the ratio; `nearest_found` is the share of the looks
+    after these whose likeliest entity is that of a product with all.
     """
-    life = SeenLife(observations, max(1, round(observations * SHARE)), dimension)
+    life = SeenLife(observations + PROBED, max(1, round(observations * SHARE)), dimension)
     curve: list[dict[str, Any]] = []
     spent_s = 0.0
     with MemoryStore.open(MemorySettings(robot=ROBOT), folder) as store:
@@ -59,19 +63,20 @@ def bench_biography(folder: Path, observations: int = OBSERVATIONS, dimension: i
                 spent_s += taken_s
             count = _count_entities(store)
             curve.append({'observations': size, 'entities': count, 'next_1000_s': taken_s,
-                          'next_1000_cpu_s': cpu_s, 'peak_mb': _peak_mb()})
+                          'next_1000_cpu_s': cpu_s, 'peak_mb': _peak_mb(),
+                          'nearest_found': _nearest_found(store, life, size)})
             tell(f'{size:,} observations: {taken_s:.2f} s for the last 1,000')
         begun_s = time.perf_counter()
         associator.run()
         idle_s = time.perf_counter() - begun_s
         entities = _entities(store)
-        opening_s = _measure_opening(store, life)
+        opened = _measure_opening(store, observations)
     for row in curve:
         row['exact_next_1000_s'] = _exact_next_s(row['entities'], dimension)
         row['times_quicker'] = row['exact_next_1000_s'] / row['next_1000_s']
     report = {'observations': observations, 'dimension': dimension, 'associated_s': spent_s,
-              'nothing_waits_s': idle_s, 'open_and_one_s': opening_s, 'curve': curve,
-              **_quality(entities, life.thing_of)}
+              'nothing_waits_s': idle_s, **opened, 'curve': curve,
+              **_quality(entities, life.thing_of[:observations])}
     if compared:
         tell(f'deciding {min(compared, observations):,} exactly')
         report.update(_compare(life, entities[:compared]))
@@ -180,14 +185,39 @@ def _exact_next_s(entities: int, dimension: int) -> float:
     return (time.perf_counter() - begun_s) / SAMPLES * NEXT
 
 
-def _measure_opening(store: MemoryStore, life: SeenLife) -> float:
-    """Return how long a new process would take that reads all references for one observation."""
-    with store.writing() as session:
-        row = session.get_one(schema.ObservationRow, len(life.thing_of))
-        row.entity_id = None
-    begun_s = time.perf_counter()
-    Associator(store, BiographySettings(), ROBOT, (MATCH, CONSISTENT)).run()
-    return time.perf_counter() - begun_s
+def _nearest_found(store: MemoryStore, life: SeenLife, size: int) -> float:
+    """Return for how many of the next looks the index finds what a product with all does."""
+    known = Known(1, BiographySettings.references, store.folder)
+    looks = life.looks(size, size + PROBED)
+    with store.reading() as session:
+        known.follow(session)
+    references = known.get(MODEL, life.dimension, False)
+    held = references.to_arrays()
+    rows = held['means.rows']
+    least = CONSISTENT + (MATCH - CONSISTENT) / held['count'][rows]
+    equal = 0
+    for look in looks:
+        cosines = held['means.vectors'] @ look
+        can = np.flatnonzero(cosines >= least)
+        best = held['entity'][rows[can[np.argmax(cosines[can])]]] if len(can) else None
+        found = references.ranked(look, MATCH, CONSISTENT, 1)
+        equal += best == (found[0].entity_id if found else None)
+    return equal / len(looks)
+
+
+def _measure_opening(store: MemoryStore, last_id: int) -> dict[str, float]:
+    """Return how long a new process takes for one observation, with the file and without it."""
+    taken = {}
+    for name in ('open_and_one', 'build_and_one'):
+        with store.writing() as session:
+            session.get_one(schema.ObservationRow, last_id).entity_id = None
+        if name == 'build_and_one':
+            forget_caches(store.folder)
+        begun = time.perf_counter(), time.process_time()
+        Associator(store, BiographySettings(), ROBOT, (MATCH, CONSISTENT)).run()
+        taken[f'{name}_s'] = time.perf_counter() - begun[0]
+        taken[f'{name}_cpu_s'] = time.process_time() - begun[1]
+    return taken
 
 
 def _count_entities(store: MemoryStore) -> int:

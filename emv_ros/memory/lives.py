@@ -91,7 +91,8 @@ def lives(store: MemoryStore, window: Window = ALL, *, ids: Collection[str] = ()
                                                    thing.instance, thing.name))
         page = ordered[offset:] if limit is None else ordered[offset:offset + limit]
         keys = [thing.entity_id for thing in page if thing.entity_id is not None]
-        around = _Around(namesakes(session, keys, window.before_ns), merged_ids(session, keys))
+        around = _Around(namesakes(session, keys, window.before_ns),
+                         _merged(session, keys, window.before_ns))
         return [_life(store, session, thing, window, around) for thing in page], len(ordered)
 
 
@@ -184,6 +185,24 @@ def _names(session: Session, entity: Any, seen: Sequence[Observation],
     known = {*given, *usual} - {name}
     return name, tuple(word for word in (*aliases_of(entity.attributes), entity.name)
                        if word in known)
+
+
+def _merged(session: Session, entity_ids: Sequence[int],
+            before_ns: int | None) -> dict[int, list[int]]:
+    """Return, of entities, the ids that were merged into each, as far as that was known.
+
+    An entity keeps no time of a merge, but what was said for it has one: where a person told two of
+    its observations to be the same only at `before_ns` and later, its old ids are left out.
+    """
+    found, seen, said = merged_ids(session, entity_ids), schema.ObservationRow, schema.VerdictRow
+    if before_ns is None or not found:
+        return found
+    later = set[int | None]()
+    for part in _parts(list(found)):
+        for end in (said.first_id, said.second_id):
+            later.update(session.scalars(select(seen.entity_id).join(said, end == seen.id).where(
+                seen.entity_id.in_(part), said.verdict == 'same', said.stamp_ns >= before_ns)))
+    return {key: ids for key, ids in found.items() if key not in later}
 
 
 def _apart(session: Session, entity_ids: Sequence[int],

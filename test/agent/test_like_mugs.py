@@ -168,6 +168,19 @@ def test_the_biography_of_each_of_a_name(home: Household) -> None:
         assert console.value("len(biography('o5'))") == '4'
 
 
+def test_a_note_says_who_knows_that_two_are_different(home: Household) -> None:
+    two_mugs(home)
+    with home.console(NOW) as console:
+        console.lines("for line in biography('mug'): print(line)")
+        assert 'beside e2: e1 unresolved' in console.library.shown.notes
+    with home.store.writing() as session:
+        session.add(schema.VerdictRow(first_id=1, second_id=5, verdict='different', author='Anna',
+                                      stamp_ns=0))
+    with home.console(NOW) as console:
+        console.lines("for line in biography('mug'): print(line)")
+        assert 'beside e2: e1 a different one, as a person told' in console.library.shown.notes
+
+
 def test_a_merged_id_still_answers(home: Household) -> None:
     two_mugs(home)
     gone = entity(home)

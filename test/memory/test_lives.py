@@ -110,6 +110,23 @@ def test_a_verdict_tells_two_apart(kitchen: MemoryStore) -> None:
         assert namesakes(session, [1], NOON_NS + 400 * SECOND_NS) == {1: [(2, '')]}
 
 
+def test_what_was_merged_after_the_question_is_not_known(kitchen: MemoryStore) -> None:
+    with kitchen.writing() as session:
+        gone = schema.EntityRow(robot_id=1, name='mug', is_person=False, attributes={},
+                                merged_into=1)
+        session.add_all([gone, schema.VerdictRow(
+            first_id=1, second_id=9, verdict='same', author='Anna',
+            stamp_ns=NOON_NS + 500 * SECOND_NS)])
+        session.flush()
+        key = gone.id
+
+    def merged(before_s: int | None) -> tuple[int, ...]:
+        before_ns = None if before_s is None else NOON_NS + before_s * SECOND_NS
+        return lives(kitchen, Window(before_ns=before_ns), ids=['e1'])[0][0].merged
+
+    assert [merged(before_s) for before_s in (None, 501, 500, 400)] == [(key,), (key,), (), ()]
+
+
 def test_an_end_after_the_question_is_not_known(memory: MemoryStore) -> None:
     see(memory, 0, 'cup', 'a')
     life, = lives(memory, Window(before_ns=NOON_NS + SECOND_NS))[0]

@@ -21,7 +21,7 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
-from emv_ros.memory.lives import namesakes
+from emv_ros.memory.lives import SEEN_APART, TOLD_APART, namesakes
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Observation
@@ -34,7 +34,9 @@ BESIDE = 500
 _DESCRIPTION = re.compile(
     r',| (?:that|which|who|where|from|of|with|I|we|you|he|she|they|used|for)\b')
 MAX_BESIDE = 20
-APART = 'a different one, seen apart'
+# Beside another of its name: why it is another, '' where nobody can tell.
+BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
+             TOLD_APART: 'a different one, as a person told', '': 'unresolved'}
 
 Rows = list[dict[str, Any]]
 
@@ -172,8 +174,8 @@ class ExactRows:
         with self._store.reading() as session:
             others = namesakes(session, entities, self._windows.whole.before_ns)
         for key in entities:
-            told = ', '.join(f'e{other} {APART if is_other else "unresolved"}'
-                             for other, is_other in others[key] if other in entities)
+            told = ', '.join(f'e{other} {BESIDE_IT[reason]}'
+                             for other, reason in others[key] if other in entities)
             if told:
                 self._shown.note(f'beside e{key}: {told}')
 
