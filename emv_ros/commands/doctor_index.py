@@ -48,8 +48,8 @@ def check_caches(context: Context, is_usable: bool) -> Iterator[Finding]:
 
 
 def _of_cache(file: Path, session: Any) -> Finding:
-    from emv_ros.memory.changes import since
     from emv_ros.memory.cache_file import HEADER_BYTES, read_cache
+    from emv_ros.memory.changes import since
 
     name = f'cache {file.name}'
     try:

@@ -22,7 +22,7 @@ from emv_ros.biography.association import Associator
 from emv_ros.biography.known import Known
 from emv_ros.evaluation.seen_life import MODEL, SeenLife
 from emv_ros.memory import schema
-from emv_ros.memory.cache_file import forget_caches
+from emv_ros.memory.clearing import clear_caches
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, MemorySettings
 
@@ -212,7 +212,7 @@ def _measure_opening(store: MemoryStore, last_id: int) -> dict[str, float]:
         with store.writing() as session:
             session.get_one(schema.ObservationRow, last_id).entity_id = None
         if name == 'build_and_one':
-            forget_caches(store.folder)
+            clear_caches(store.folder)
         begun = time.perf_counter(), time.process_time()
         Associator(store, BiographySettings(), ROBOT, (MATCH, CONSISTENT)).run()
         taken[f'{name}_s'] = time.perf_counter() - begun[0]

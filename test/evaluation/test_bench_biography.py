@@ -16,8 +16,10 @@ def test_a_small_life_is_measured(tmp_path: Path) -> None:
     report = bench_biography(tmp_path, 3000, 64, 1500, told.append)
     assert [row['observations'] for row in report['curve']] == [1000, 3000]
     assert all(row['next_1000_s'] > 0 and row['times_quicker'] > 0 for row in report['curve'])
-    # Up to 1,024 entities the index is no approximation.
+    # Up to 1,024 entities the index is no approximation, and there are fewer.
     assert report['compared'] == 1500 and report['equal_decisions'] == 1.0
+    assert [row['nearest_found'] for row in report['curve']] == [1.0, 1.0]
+    assert 0 < report['open_and_one_cpu_s'] and 0 < report['build_and_one_cpu_s']
     assert report['pair_precision'] > 0.99 and report['pair_recall'] > 0.9
     assert len(told) == 3
 
