@@ -11,7 +11,7 @@ An entity that persons made of things that look unlike has a group of references
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 import json
@@ -20,15 +20,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import bindparam, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.references import References, Vectors
 from emv_ros.biography.rules import CONSISTENT
-from emv_ros.biography.verdicts import SAME
-from emv_ros.biography.waiting import as_vectors
-from emv_ros.memory import schema
-from emv_ros.memory.among import Numbers, among
+from emv_ros.biography.stored_looks import (
+    CHUNK,
+    JOINED,
+    OF_ENTITIES,
+    OF_ROBOT,
+    alike,
+    by_length,
+    looks_by,
+    looks_by_model,
+    tied,
+)
 from emv_ros.memory.cache_file import read_cache, write_cache
 from emv_ros.memory.changes import Mark, mark_of, since
 from emv_ros.memory.clearing import CACHES
@@ -41,29 +47,12 @@ Change = tuple[str, int]
 Held = tuple[tuple[str, bool, int], list[Any]]  # model, of persons, entity; its rows
 Consistent = Callable[[Session, str], float]
 
-CHUNK = 2000
 # Entities that one query reads anew, and of which each costs more than reading all.
 RENEWED, MANY = 200, 2000
 # Entities from which on a file is worth it, and the share of them that may change before the next.
 SAVED_FROM, SAVED_SHARE = 256, 16
-# Looks of an entity that persons made that are grouped, the latest, and groups that there may be.
-TOLD_FROM, MAX_GROUPS = 2000, 8
-
-_SEEN: Any = schema.ObservationRow.__table__.c
-_LOOKS: Any = schema.AppearanceRow.__table__.c
-_SAID: Any = schema.VerdictRow.__table__.c
-_IDS = bindparam('ids', type_=Numbers())
-_VECTORS = select(_LOOKS.observation_id, _LOOKS.vector).where(
-    among(_LOOKS.observation_id, _IDS), _LOOKS.model == bindparam('model'))
-_OF_ALL_MODELS = select(_LOOKS.observation_id, _LOOKS.model, _LOOKS.vector).where(
-    among(_LOOKS.observation_id, _IDS))
-_JOINED = select(_SEEN.id, _SEEN.entity_id, _SEEN.stamp_ns, _SEEN.is_person).where(
-    among(_SEEN.id, _IDS), _SEEN.entity_id.is_not(None), _SEEN.robot_id == bindparam('robot'))
-# Which observation of which entity has looks, and by whom: an index tells, the looks stay unread.
-_HELD = (select(_SEEN.entity_id, _SEEN.stamp_ns, _SEEN.id, _SEEN.is_person, _LOOKS.model)
-         .select_from(schema.AppearanceRow.__table__.join(
-             schema.ObservationRow.__table__, _SEEN.id == _LOOKS.observation_id)))
-
+# Looks of an entity that persons made that are grouped: the latest.
+TOLD_FROM = 2000
 
 @dataclass(frozen=True, slots=True)
 class Strange:
@@ -112,8 +101,7 @@ class Known:
         if found is None or strange.cost > max(MANY, self._size // 4):
             self._references = {}
             self._mark = mark_of(session)
-            self._read(session, _HELD.where(
-                _SEEN.robot_id == self._robot_id, _SEEN.entity_id.is_not(None)))
+            self._read(session)
             self._unsaved = self._size
         else:
             self._mark = found[1]
@@ -178,9 +166,7 @@ class Known:
         for entity_id in entity_ids:
             self.drop(entity_id)
         for start in range(0, len(entity_ids), RENEWED):
-            self._read(session, _HELD.where(
-                among(_SEEN.entity_id, _IDS), _SEEN.robot_id == self._robot_id),
-                entity_ids[start:start + RENEWED])
+            self._read(session, entity_ids[start:start + RENEWED])
         self._unsaved += len(entity_ids)
 
     @property
@@ -214,9 +200,9 @@ class Known:
             entities |= references.holders(observations)
         joined: list[Any] = []
         for start in range(0, len(observations), CHUNK):
-            joined += session.execute(_JOINED, {
+            joined += session.execute(JOINED, {
                 'ids': observations[start:start + CHUNK], 'robot': self._robot_id}).all()
-        entities |= self._tied(session, sorted({row.entity_id for row in joined}))
+        entities |= tied(session, sorted({row.entity_id for row in joined}))
         return Strange(entities, sorted(
             (row for row in joined if row.entity_id not in entities),
             key=lambda row: (row.stamp_ns, row.id)))
@@ -226,7 +212,7 @@ class Known:
         for start in range(0, len(joined), RENEWED):
             of_key = defaultdict[Key, list[tuple[Any, Vectors]]](list)
             rows = {row.id: row for row in joined[start:start + RENEWED]}
-            for model, looks in self._looks_by_model(session, list(rows)).items():
+            for model, looks in looks_by_model(session, list(rows)).items():
                 for key, row in rows.items():
                     if key in looks:
                         of_key[model, len(looks[key]), bool(row.is_person)].append(
@@ -238,24 +224,18 @@ class Known:
                     references.add(row.entity_id, row.id, row.stamp_ns, vector)
         self._unsaved += len(joined)
 
-    def _looks_by_model(self, session: Session,
-                        observation_ids: Sequence[int]) -> dict[str, dict[int, Vectors]]:
-        stored = defaultdict[str, list[tuple[int, bytes]]](list)
-        for key, model, data in session.execute(_OF_ALL_MODELS, {'ids': observation_ids}):
-            stored[model].append((key, data))
-        return {model: as_vectors(part) for model, part in stored.items()}
-
-    def _read(self, session: Session, query: Any, entity_ids: Sequence[int] | None = None) -> None:
-        """Take the latest looks of the entities that a query gives rows of: of some, or of all."""
-        tied = self._tied(session, entity_ids)
-        rows = sorted(session.execute(query, {'ids': entity_ids} if entity_ids else {}),
-                      key=lambda row: (row.model, row.is_person, row.entity_id, row.stamp_ns,
-                                       row.id))
+    def _read(self, session: Session, entity_ids: Sequence[int] | None = None) -> None:
+        """Take the latest looks of some entities, or of all."""
+        by_persons = tied(session, entity_ids)
+        found = session.execute(OF_ROBOT, {'robot': self._robot_id}) if entity_ids is None else (
+            session.execute(OF_ENTITIES, {'robot': self._robot_id, 'ids': entity_ids}))
+        rows = sorted(found, key=lambda row: (
+            row.model, row.is_person, row.entity_id, row.stamp_ns, row.id))
         lot: list[Held] = []
         for key, part in groupby(rows, key=lambda row: (
                 row.model, bool(row.is_person), row.entity_id)):
             item = key, list(part)
-            if key[2] in tied:
+            if key[2] in by_persons:
                 self._place_groups(session, item)
                 continue
             if lot and (key[0] != lot[0][0][0] or len(lot) * self._most >= CHUNK):
@@ -265,86 +245,41 @@ class Known:
         if lot:
             self._place(session, lot)
 
-    def _tied(self, session: Session, entity_ids: Sequence[int] | None) -> set[int]:
-        """Return the entities, of some or of all, that persons told observations to be one of."""
-        if session.scalar(select(_SAID.id).where(_SAID.verdict == SAME).limit(1)) is None:
-            return set()
-        query = select(_SEEN.entity_id).join_from(
-            schema.ObservationRow.__table__, schema.VerdictRow.__table__,
-            or_(_SAID.first_id == _SEEN.id, _SAID.second_id == _SEEN.id)).where(
-                _SAID.verdict == SAME, _SEEN.entity_id.is_not(None)).distinct()
-        if entity_ids is None:
-            return set(session.scalars(query))
-        return set(session.scalars(query.where(among(_SEEN.entity_id, _IDS)),
-                                   {'ids': entity_ids}))
-
     def _place_groups(self, session: Session, item: Held) -> None:
         """Take the looks of an entity that persons made: a group of each that are alike."""
         (model, is_person, entity_id), rows = item
         least = self._consistent(session, model)
         rows = rows[-TOLD_FROM:]
-        for length, of_length in _by_length(rows, self._looks(session, model, rows)).items():
+        looks = looks_by(session, model, [row.id for row in rows])
+        for length, of_length in by_length(rows, looks).items():
             references = self.get(model, length, is_person)
-            for group, alike in enumerate(_alike(of_length, least, self._most)):
+            for group, latest in enumerate(alike(of_length, least, self._most)):
                 references.place(
-                    entity_id, [row.id for row, _ in alike], [row.stamp_ns for row, _ in alike],
-                    np.stack([vector for _, vector in alike]).mean(axis=0), group)
+                    entity_id, [row.id for row, _ in latest], [row.stamp_ns for row, _ in latest],
+                    np.stack([vector for _, vector in latest]).mean(axis=0), group)
 
     def _place(self, session: Session, lot: Sequence[Held]) -> None:
         model = lot[0][0][0]
-        found = self._looks(session, model, [row for _, rows in lot for row in rows[-self._most:]])
+        found = looks_by(session, model, [
+            row.id for _, rows in lot for row in rows[-self._most:]])
         for (_, is_person, entity_id), rows in lot:
-            held = _by_length(rows[-self._most:], found)
+            held = by_length(rows[-self._most:], found)
             if sum(map(len, held.values())) < min(self._most, len(rows)) or len(held) > 1:
                 # Some cannot be read, or are of another length: earlier ones take their places.
-                held = _by_length(rows, found | self._looks(session, model, rows[:-self._most]))
+                held = by_length(rows, found | looks_by(
+                    session, model, [row.id for row in rows[:-self._most]]))
             for length, of_length in held.items():
                 late = of_length[-self._most:]
                 self.get(model, length, is_person).place(
                     entity_id, [row.id for row, _ in late], [row.stamp_ns for row, _ in late],
                     np.stack([vector for _, vector in late]).mean(axis=0))
 
-    def _looks(self, session: Session, model: str, rows: Sequence[Any]) -> dict[int, Vectors]:
-        """Return the looks of rows that can be read."""
-        found: dict[int, Vectors] = {}
-        for start in range(0, len(rows), CHUNK):
-            found |= as_vectors(session.execute(_VECTORS, {
-                'ids': [row.id for row in rows[start:start + CHUNK]], 'model': model}))
-        return found
-
     def _vectors(self, ids: Sequence[int], model: str, length: int) -> tuple[list[int], Vectors]:
         """Return the looks of observations, in their order; what is gone is left out."""
         assert self._session is not None, 'references are read between follow and the next'
-        found = as_vectors(self._session.execute(_VECTORS, {'ids': ids, 'model': model}))
+        found = looks_by(self._session, model, ids)
         kept = [key for key in ids if key in found and len(found[key]) == length]
         matrix = np.zeros((len(kept), length), np.float32)
         for place, key in enumerate(kept):
             matrix[place] = found[key]
         return kept, matrix
-
-
-def _by_length(rows: Iterable[Any], looks: Mapping[int, Vectors]) -> dict[int, list[tuple[
-        Any, Vectors]]]:
-    """Return the rows that have looks with these, by their length."""
-    found = defaultdict[int, list[tuple[Any, Vectors]]](list)
-    for row in rows:
-        if row.id in looks:
-            found[len(looks[row.id])].append((row, looks[row.id]))
-    return found
-
-
-def _alike(looks: Sequence[tuple[Any, Vectors]], least: float,
-           most: int) -> list[list[tuple[Any, Vectors]]]:
-    """Return looks, in order of time, by groups: the latest of each, consistent with one another.
-
-    When there are many groups, what is like none goes to the one that it is the least unlike.
-    """
-    groups: list[list[tuple[Any, Vectors]]] = []
-    for row, vector in looks:
-        worst = [min(float(held @ vector) for _, held in group) for group in groups]
-        best = max(range(len(groups)), key=worst.__getitem__, default=None)
-        if best is None or (worst[best] < least and len(groups) < MAX_GROUPS):
-            groups.append([(row, vector)])
-        else:
-            groups[best] = [*groups[best], (row, vector)][-most:]
-    return groups

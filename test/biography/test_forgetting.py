@@ -480,5 +480,6 @@ def test_a_judgement_about_another_of_the_entity_is_handed_on(life: Life) -> Non
     done = wipe(life, ('observation', life.mug))
     assert done.numbers['observations'] == 1 and 'entities' not in done.numbers
     with store.reading() as session:
-        assert [(row.first_id, row.second_id) for row in session.scalars(
-            select(schema.VerdictRow))] == [(third, fourth)]
+        assert {(row.first_id, row.second_id, row.verdict) for row in session.scalars(
+            select(schema.VerdictRow))} == {
+                (third, fourth, 'same'), (life.secret, third, 'different')}  # as the mug was seen

@@ -19,7 +19,7 @@ def test_a_small_life_is_measured(tmp_path: Path) -> None:
     # Up to 1,024 entities the index is no approximation, and there are fewer.
     assert report['compared'] == 1500 and report['equal_decisions'] == 1.0
     assert [row['nearest_found'] for row in report['curve']] == [1.0, 1.0]
-    assert 0 < report['open_and_one_cpu_s'] and 0 < report['build_and_one_cpu_s']
+    assert report['open_and_one_cpu_s'] > 0 and report['build_and_one_cpu_s'] > 0
     assert report['pair_precision'] > 0.99 and report['pair_recall'] > 0.9
     assert len(told) == 3
 
