@@ -14,10 +14,10 @@ from small_memories import NOON_NS, add_clip, add_entity, add_node, say, see
 from sqlalchemy import delete, select, update
 
 from emv_ros.memory import schema
+from emv_ros.memory.cache_file import HEADER_BYTES
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval import following
-from emv_ros.memory.cache_file import HEADER_BYTES
 from emv_ros.retrieval.graph import EdgeWeights, Graph
 from emv_ros.retrieval.scope import Scope
 from emv_ros.settings import MemorySettings
