@@ -306,6 +306,7 @@ VALUES = st.recursive(
     max_leaves=6)
 
 
+@pytest.mark.sqlite_only  # two databases for each example; test_fleet has odd values on both
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(words=WORDS, speaker=WORDS, values=st.dictionaries(WORDS, VALUES, max_size=3),
        angles=st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False),
