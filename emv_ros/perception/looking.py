@@ -20,7 +20,7 @@ from emv_ros.perception.clips import Picture
 from emv_ros.perception.crops import Album
 from emv_ros.perception.depth import DepthReader
 from emv_ros.perception.detections import Detection, Detector, Pixels, area, one_line
-from emv_ros.perception.exposure import gain_of
+from emv_ros.perception.exposure import Light
 from emv_ros.perception.relations import Thing
 from emv_ros.perception.resuming import Resumed
 from emv_ros.perception.stored_boxes import StoredBoxes
@@ -111,10 +111,10 @@ class ClipLook:
         with self._tally.timed('track'):
             tracks = self._track(picture, pixels, detections)
         with self._tally.timed('crop'):
-            gain = gain_of(pixels) if detections else 1.0
+            light = Light(pixels) if detections else None
             for track, item in zip(tracks, detections, strict=True):
                 self.album.consider(track, picture.id, picture.stamp_ns, item.bbox, pixels,
-                                    gain)
+                                    light.gain(item.bbox) if light else 1.0)
         with self._tally.timed('relate'):
             depths_m = self._depths(picture, size, detections)
         self.glances.append(Glance(picture, size, detections, tracks, depths_m, stored))

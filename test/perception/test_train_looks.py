@@ -26,13 +26,22 @@ def script() -> ModuleType:
 def test_what_differs_within_things_is_held_down(script: ModuleType) -> None:
     # Two things, at 0 and 2 along the second feature; light moves the first by ±3.
     rows = np.array([[-3., 0.], [3, 0], [-3, 2], [3, 2]])
-    mean, matrix = script.fitted(rows, np.array([7, 7, 9, 9]))
+    mean, matrix = script.fitted(rows, np.array([7, 7, 9, 9]),
+                                 [(7, 9, 1.0)])
     assert mean.tolist() == [0, 1]
     placed = (rows - mean) @ matrix
     within = np.abs(placed[0] - placed[1]).max()
     between = np.abs(placed[0] - placed[2]).max()
     # Before, light moved three times as much as lies between things; now it has no weight.
     assert within == pytest.approx(0, abs=1e-6) and between > 0.5
+
+
+def test_what_tells_like_things_apart_counts_more_than_what_does_not(script: ModuleType) -> None:
+    # Two like things, three clips of each: the first number is of the thing, the second of chance.
+    rows = np.array([[1., 1.], [1, -1], [1, 1], [-1, 1], [-1, -1], [-1, 1]])
+    found = script.weights(rows, np.array([0, 0, 0, 1, 1, 1]), np.array([1, 0]),
+                           np.array([0, 1, 2, 3, 4, 5]))
+    assert found[0] > 1 > found[1] >= 0
 
 
 def test_the_shipped_metric_weighs_the_features_as_they_are(script: ModuleType) -> None:

@@ -57,8 +57,11 @@ class Days:
         """Return the things that are seen."""
         return make_things(self.seed, self.things, self.pairs)
 
-    def clips(self) -> Iterator[list[Frame]]:
-        """Yield each clip's frames, one a second, in order of time."""
+    def clips(self, places: Sequence[int] | None = None) -> Iterator[list[Frame]]:
+        """Yield each clip's frames, one a second, in order of time; at `places` alone where given.
+
+        What is left out is not rendered, and what follows is drawn from other chance.
+        """
         things = self.made()
         around = [texture(thing) for thing in things]
         rng = np.random.default_rng([self.seed, 2])
@@ -68,7 +71,8 @@ class Days:
                 count = int(rng.integers(self.shortest, self.longest + 1))
                 shot = _Shot(rng, self.seed, [things[key] for key in keys],
                              [around[key] for key in keys])
-                yield [shot.frame(at, stamp_ns + at * SECOND_NS) for at in range(count)]
+                yield [shot.frame(at, stamp_ns + at * SECOND_NS)
+                       for at in (range(count) if places is None else places)]
                 stamp_ns += int(rng.integers(300, 1200)) * SECOND_NS
 
 
