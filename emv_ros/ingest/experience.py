@@ -179,7 +179,7 @@ class _Importer:
                 return
             self._store(kind, Line.of(fields))
         except WithheldError:
-            self._report.withheld[kind] += 1
+            self._report.withheld[str(kind)] += 1
         except (RecordError, TimeExpressionError) as error:
             self._report.refuse(f'line {number}', str(error))
 
