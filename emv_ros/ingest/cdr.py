@@ -60,7 +60,7 @@ def joints_in(raw: bytes) -> JointBytes | None:
         for _ in range(count):
             at = _aligned(at, 4)
             size, at = length(raw, at)[0], at + 4
-            if not size or at + size > end:
+            if not size or at + size > end or raw[at + size - 1]:  # a string ends with a NUL
                 return None
             names.append(raw[at:at + size - 1])
             at += size

@@ -7,7 +7,6 @@ from typing import Any
 
 from sensor_msgs.msg import JointState
 
-from emv_ros.errors import RecordError
 from emv_ros.ingest.cdr import joints_in, stamp_in
 from emv_ros.ingest.stamps import stamp_of
 from emv_ros.nodes.ingest import IngestNode
@@ -43,10 +42,8 @@ class JointStateIngest(IngestNode):
     def _decoded(self, names: tuple[bytes, ...]) -> tuple[str, ...]:
         if len(self._names) >= MOST_SETS:
             self._names.clear()
-        try:
-            found = self._names[names] = tuple(name.decode() for name in names)
-        except UnicodeDecodeError as error:
-            raise RecordError(f'the name of a joint is no UTF-8: {error}') from error
+        # As rclpy decodes them: what is no UTF-8 becomes a replacement character.
+        found = self._names[names] = tuple(name.decode(errors='replace') for name in names)
         return found
 
 

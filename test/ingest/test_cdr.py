@@ -67,6 +67,11 @@ def test_lengths_beyond_the_end_are_read_as_no_joints(at: int) -> None:
     assert joints_in(bytes(raw)) is None
 
 
+def test_a_name_without_its_end_is_left_to_decoding() -> None:
+    raw = serialized(state(['lefty'], [1.0]))
+    assert joints_in(raw.replace(b'lefty\0', b'leftys')) is None
+
+
 def test_another_encoding_is_left_to_decoding() -> None:
     raw = serialized(state(['left'], [1.0]))
     for name in (b'\x00\x07', b'\x00\x03'):  # XCDR2, parameter lists

@@ -292,6 +292,17 @@ def test_joint_states_cut_short_are_refused_and_cost_no_other(folder, robot):
     assert state.refused == before.refused + 4, state
 
 
+def test_a_joint_whose_name_is_no_text_costs_no_other(folder, robot):
+    arm = robot.publisher(JointState, 'joint_states')
+    raw = serialize_message(stamped(JointState(name=['elbow', 'Xrist'], position=[1.0, 2.0])))
+    arm.publish(raw.replace(b'Xrist', b'\xffrist'))
+    with opened(folder) as store:
+        def names():
+            with store.reading() as session:
+                return {tuple(row.names) for row in session.query(schema.JointSampleRow)}
+        wait_until(lambda: ('elbow', '\N{REPLACEMENT CHARACTER}rist') in names(), 'both joints')
+
+
 def test_of_a_fast_arm_what_moved_is_kept(folder, robot):
     arm = robot.publisher(JointState, 'odd_joints')
     wait_until(lambda: robot.topic('joint_state_ingest', '/odd_joints'), 'a status')
