@@ -31,6 +31,8 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 # What a PNG needs to show its pixels rightly.
 _PIXEL_CHUNKS = frozenset((b'IHDR', b'PLTE', b'IDAT', b'tRNS', b'gAMA', b'cHRM', b'sRGB', b'sBIT',
                            b'pHYs', b'bKGD'))
+# Of a JPEG, by length and name: what JFIF says without a thumbnail, and Adobe of colours.
+_PLAIN_SEGMENTS = frozenset(((16, b'JFIF\0'), (14, b'Adobe')))
 _BARE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
@@ -95,23 +97,35 @@ def carries_more(data: bytes) -> bool:
             length, name = struct.unpack_from('>I4s', data, position)
             position += 12 + length
             if name == b'IEND':
-                return position < len(data)
+                return bool(position < len(data))
             if name not in _PIXEL_CHUNKS:
                 return True
         return True
+    return _jpeg_carries_more(data)
+
+
+def _jpeg_carries_more(data: bytes) -> bool:
     position = 2
     while position + 4 <= len(data):
         marker = data[position + 1]
-        if marker == 0xDA:
-            end = data.find(JPEG_END, position)
-            return not 0 < end == len(data) - len(JPEG_END)
-        if marker == 0xFF or marker in _BARE:
+        length = int.from_bytes(data[position + 2:position + 4], 'big')
+        if data[position] != 0xFF:  # of a scan: on to the marker that ends it
+            position = data.find(0xFF, position + 1)
+            if position < 0:
+                break
+        elif marker in (0x00, 0xFF) or marker in _BARE:
             position += 1 if marker == 0xFF else 2
-            continue
-        if marker == 0xFE or 0xE0 < marker <= 0xEF and marker != 0xEE:
+        elif marker in (0xE0, 0xEE):
+            if (length, data[position + 4:position + 9]) not in _PLAIN_SEGMENTS:
+                return True
+            position += 2 + length
+        elif marker == 0xFE or 0xE0 < marker <= 0xEF:
             return True  # a comment, or data of an application other than JFIF's and Adobe's
-        position += 2 + int.from_bytes(data[position + 2:position + 4], 'big')
-    return True
+        elif marker == 0xD9:
+            return True  # an end, and something behind it
+        else:
+            position += 2 + length
+    return data[position:] != JPEG_END
 
 
 def _decoded(data: bytes, flag: int) -> NDArray[Any]:

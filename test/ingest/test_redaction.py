@@ -187,6 +187,28 @@ def test_what_a_file_carries_beside_its_pixels_goes():
     assert carries_more(png[:33] + text + png[33:]) and carries_more(png + b'x')
 
 
+def segment(marker, content):
+    return bytes((0xff, marker)) + struct.pack('>H', len(content) + 2) + content
+
+
+@pytest.mark.parametrize('options', [[], [cv2.IMWRITE_JPEG_PROGRESSIVE, 1],
+                                     [cv2.IMWRITE_JPEG_RST_INTERVAL, 2]])
+def test_a_jpeg_carries_more_wherever_that_stands(options):
+    noise = np.random.default_rng(5).integers(0, 255, (48, 64, 3), np.uint8)
+    plain = cv2.imencode('.jpg', noise, options)[1].tobytes()
+    header, last = plain[2:20], plain.rindex(b'\xff\xda')
+    assert header[4:9] == b'JFIF\0' and not carries_more(plain)
+    adobe = segment(0xee, b'Adobe\0d' + bytes(5))
+    assert not carries_more(plain[:20] + adobe + plain[20:])
+    small = header[4:16] + b'\x02\x02' + b'secret picture'[:12]  # 2 × 2 px of three bytes
+    for data in (plain[:2] + segment(0xe0, small) + plain[20:],  # JFIF with a thumbnail
+                 plain[:20] + segment(0xe0, b'JFXX\0\x10secret') + plain[20:],
+                 plain[:20] + segment(0xee, b'Adobe\0d' + bytes(5) + b'secret') + plain[20:],
+                 plain[:last] + segment(0xfe, b'secret') + plain[last:],  # before the last scan
+                 plain + b'secret', plain + plain, plain[:-2]):
+        assert carries_more(data)
+
+
 @pytest.mark.parametrize('finder', [
     Boxes(error=PerceptionError('the model is broken')), Boxes(error=ZeroDivisionError()),
     Boxes((1.0, 2.0, float('nan'), 3.0)), Boxes(error=cv2.error('out of memory'))])
