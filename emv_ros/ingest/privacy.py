@@ -2,8 +2,8 @@
 
 It comes before anything is stored, logged or sent to a model. A phrase counts in whole words, in
 any case, with any white space, underscores or hyphens between them; `/…/` is a regular expression,
-also without regard to case. What a phrase is spread over (two utterances, a picture that shows it)
-is not noticed.
+also without regard to case. Signs that nobody sees (zero-width spaces, soft hyphens) are looked
+through. What a phrase is spread over (two utterances, a picture that shows it) is not noticed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ HIDDEN = '[…]'
 # Texts longer than this are searched anew each time, shorter ones are remembered.
 SHORT_CHARS = 200
 # What the robot's owner sets, or what is no words of anybody.
-_PLAIN_FIELDS = frozenset(('robot', 'status', 'sha256', 'media_type', 'encoding', 'kind'))
+_PLAIN_FIELDS = frozenset(('robot', 'status', 'sha256', 'media_type', 'kind'))
 # By these reports find one another: they stay apart though what they say is hidden.
 _ID_FIELDS = frozenset(('source_id', 'parent_source_id'))
-_BETWEEN_WORDS = r'[\s_\-]+'
+_BETWEEN_WORDS = r'[\s_\-\u2010-\u2015]+'
+_UNSEEN = dict.fromkeys(map(ord, '\u00ad\u200b\u200c\u200d\u2060\ufeff'))
+_ALMOST_EXPRESSION = re.compile(r'/(?:\\.|[^/\\])+/')
 _ITEM = re.compile(r'\s*(/(?:\\.|[^/\\])*/|[^;]*)\s*(?:;|$)')
 
 AnyRecord = TypeVar('AnyRecord', bound=Record)
@@ -73,7 +75,7 @@ class WordFilter:
             raise WithheldError('a phrase of privacy.drop_phrases stands in it')
 
     def _searched(self, text: str) -> str:
-        hidden = normal = unicodedata.normalize('NFKC', text)
+        hidden = normal = _normal(text)
         for pattern in self._patterns:
             hidden = pattern.sub(HIDDEN, hidden)
         return text if hidden == normal else hidden
@@ -133,8 +135,12 @@ def check_picture(record: ImageRecord, settings: PrivacySettings) -> None:
         raise WithheldError('depth pictures are not stored: privacy.drop_depth')
 
 
+def _normal(text: str) -> str:
+    return unicodedata.normalize('NFKC', text.translate(_UNSEEN))
+
+
 def _folded(name: str) -> str:
-    return unicodedata.normalize('NFKC', name).strip().casefold()
+    return ' '.join(re.split(_BETWEEN_WORDS, _normal(name).strip())).casefold()
 
 
 def _patterns(phrases: str) -> tuple[re.Pattern[str], ...]:
@@ -142,11 +148,20 @@ def _patterns(phrases: str) -> tuple[re.Pattern[str], ...]:
     for item in _items(phrases):
         if len(item) > 2 and item.startswith('/') and item.endswith('/'):
             found.append(_expression(item[1:-1]))
+        elif _ALMOST_EXPRESSION.match(item):
+            raise SettingsError(
+                f'privacy.drop_phrases: {item} has words behind its last slash: it is no regular '
+                'expression, which has nothing there, and no phrase, which begins otherwise')
         else:
-            words = unicodedata.normalize('NFKC', item).split()
-            between = _BETWEEN_WORDS.join(map(re.escape, words))
-            found.append(re.compile(rf'(?<![^\W_]){between}(?![^\W_])', re.IGNORECASE))
+            found.append(_phrase(_normal(item)))
     return tuple(found)
+
+
+def _phrase(words: str) -> re.Pattern[str]:
+    between = _BETWEEN_WORDS.join(map(re.escape, words.split()))
+    # The one letter that is two of them in the other case.
+    either = re.sub('ss|\u00df', '(?:ss|\u00df)', between, flags=re.IGNORECASE)
+    return re.compile(rf'(?<![^\W_]){either}(?![^\W_])', re.IGNORECASE)
 
 
 def _items(phrases: str) -> list[str]:

@@ -51,6 +51,9 @@ def words(phrases='', mode='phrase', speakers=''):
     ('my address', 'my addresses', 'my addresses'),
     ('Ann', 'plan with ann, Ann-Lee, Anna', f'plan with {HIDDEN}, {HIDDEN}-Lee, Anna'),
     ('café', 'the cafe\u0301 there', f'the {HIDDEN} there'),
+    ('my address', 'my\u2011address, my\u2013address', f'{HIDDEN}, {HIDDEN}'),  # hyphen, dash
+    ('my address', 'm\u00ady add\u200bress', HIDDEN),  # which looks like the phrase
+    ('Hauptstraße; GROSS', 'HAUPTSTRASSE, hauptstraße, groß', f'{HIDDEN}, {HIDDEN}, {HIDDEN}'),
     (r'/code \d+/', 'Code 17 and code x', f'{HIDDEN} and code x'),
     (r'a, b; /x;y\/z/ ;; /odd', 'a, b / x;y/z / /odd', f'{HIDDEN} / {HIDDEN} / {HIDDEN}'),
     (r'/(\d)\1/; /([a-z])\1/', '77 zz 78', f'{HIDDEN} {HIDDEN} 78'),
@@ -59,7 +62,7 @@ def test_phrases(phrases, text, kept):
     assert words(phrases).text(text) == kept
 
 
-@pytest.mark.parametrize('phrases', ['/(/', '/a*/', '/[/; milk'])
+@pytest.mark.parametrize('phrases', ['/(/', '/a*/', '/[/; milk', '/secret/i', '/my code/ x; y'])
 def test_expressions_that_are_none_are_refused(phrases):
     with pytest.raises(SettingsError, match='drop_phrases'):
         words(phrases)
@@ -79,11 +82,19 @@ def test_utterances_go_whole_or_without_the_phrase():
 
 
 def test_speakers():
-    door = words(speakers='Bob, Dr. Strange')
-    for speaker in ('bob', ' BOB ', 'dr. strange'):
+    door = words(speakers='Bob, Dr. Strange, Straße')
+    for speaker in ('bob', ' BOB ', 'dr. strange', 'Dr.  Strange', 'dr._strange', 'B\u200bob',
+                    'STRASSE'):
         with pytest.raises(WithheldError):
             door.admit(said('Hello', speaker))
     assert door.admit(said('Bob says hello')).text == 'Bob says hello'
+
+
+def test_what_a_camera_says_of_its_format_is_looked_at():
+    record = words('my address').admit(ImageRecord(
+        stamp_ns=1, camera='head', sha256='', media_type='image/jpeg', width=1, height=1,
+        encoding='jpeg, my address', frame='my_address'))
+    assert (record.encoding, record.frame) == (f'jpeg, {HIDDEN}', HIDDEN)
 
 
 def test_what_stands_deep_in_a_record():
