@@ -29,7 +29,7 @@ class LagMeter:
         """Begin; `tolerance_s` is how far behind its receipt a stamp may lie."""
         self._now_ns = now_ns
         self._tolerance_ns = round(tolerance_s * SECOND_NS)
-        self._doubtful: OrderedDict[Key, None] = OrderedDict()
+        self._doubtful: OrderedDict[Key, int] = OrderedDict()  # with the number of them
         self._seconds: dict[int, float] = {}
         self._lock = threading.Lock()
 
@@ -40,8 +40,9 @@ class LagMeter:
         behind_ns = self._now_ns() - record.stamp_ns
         if -AHEAD_NS <= behind_ns <= self._tolerance_ns:
             return
+        key = type(record), record.stamp_ns
         with self._lock:
-            self._doubtful[(type(record), record.stamp_ns)] = None
+            self._doubtful[key] = self._doubtful.get(key, 0) + 1
             if len(self._doubtful) > MOST_DOUBTFUL:
                 self._doubtful.popitem(last=False)
 
@@ -54,7 +55,9 @@ class LagMeter:
             for record in records:
                 key = type(record), record.stamp_ns
                 if key in self._doubtful:
-                    del self._doubtful[key]
+                    self._doubtful[key] -= 1
+                    if not self._doubtful[key]:
+                        del self._doubtful[key]
                     continue
                 lag_s = max(0.0, (now_ns - record.stamp_ns) / SECOND_NS)
                 self._seconds[second] = max(lag_s, self._seconds.get(second, 0.0))

@@ -27,6 +27,15 @@ def test_the_longest_counts_and_other_clocks_do_not():
     assert meter.longest_s == 42.0
 
 
+def test_records_of_one_stamp_of_another_clock_make_no_lag():
+    meter = LagMeter(lambda: 1000 * SECOND_NS, 30.0)
+    for _ in range(3):
+        meter.received(said(5.0))
+    meter.committed([said(5.0), said(5.0)])
+    meter.committed([said(5.0)])
+    assert math.isnan(meter.longest_s)
+
+
 def test_in_simulated_time_there_is_none():
     meter = LagMeter(None, 30.0)
     meter.received(said(1.0))
