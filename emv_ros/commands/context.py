@@ -78,8 +78,8 @@ class Context:
             return self.settings.folder / DATABASE_FILE
         try:
             url = make_url(self.settings.memory.url)
-        except ArgumentError as error:
-            raise SettingsError('memory.url is no database URL') from error
+        except (ArgumentError, ValueError):  # their message may hold a password
+            raise SettingsError('memory.url is no database URL') from None
         is_file = url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:')
         return Path(str(url.database)) if is_file else None
 

@@ -34,6 +34,7 @@ from emv_ros.memory.server import (
     is_postgresql,
     reading_options,
     server_engine,
+    shown_url,
     translate_state,
     write_anew,
 )
@@ -59,9 +60,9 @@ def open_engine(url: str | URL, busy_timeout_s: float) -> Engine:
             return server_engine(parsed, busy_timeout_s)
         if parsed.get_backend_name() != 'sqlite':
             return create_engine(parsed, pool_pre_ping=True)
-    except ArgumentError as error:  # its message may hold a password
+    except (ArgumentError, ValueError):  # their message may hold a password
         raise StoreError('the database URL of the memory cannot be understood, or names a '
-                         'database that SQLAlchemy does not know') from error
+                         'database that SQLAlchemy does not know') from None
     except ImportError as error:
         raise StoreError(f'no driver is installed for the database URL: {error}') from error
     return _sqlite_engine(parsed, busy_timeout_s)
@@ -83,7 +84,7 @@ def is_log_gone(file: Path) -> bool:
 def place_of(url: str | URL) -> str:
     """Return the database as a person knows it: its file, or its URL without the password."""
     file = _file_of(url)
-    return str(file) if file else make_url(url).render_as_string(hide_password=True)
+    return str(file) if file else shown_url(make_url(url))
 
 
 def _file_of(url: str | URL) -> Path | None:

@@ -36,6 +36,12 @@ _FULL = ('53100',)
 _READ_ONLY = ('25006',)
 _VALUE = ('22', '23', '54')
 _GONE = ('57P', '08')
+_PASSWORDS = ('password', 'sslpassword')  # parameters of a URL
+
+
+def shown_url(url: URL) -> str:
+    """Return a URL without its passwords, of which libpq takes some as parameters."""
+    return url.difference_update_query(_PASSWORDS).render_as_string(hide_password=True)
 
 
 def is_postgresql(url: URL) -> bool:
@@ -114,7 +120,7 @@ def translate_state(error: DBAPIError, said: str, place: str) -> StoreError | No
 
 def _check(connection: Any, url: URL) -> None:
     """Raise StoreError for a server that cannot hold a memory."""
-    place = url.render_as_string(hide_password=True)
+    place = shown_url(url)
     version = connection.info.server_version
     if version < OLDEST * 10_000:
         raise StoreError(f'the database {place} is on PostgreSQL {version // 10_000}; '

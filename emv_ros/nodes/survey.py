@@ -22,6 +22,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.retention import AUTHOR as RETENTION
+from emv_ros.memory.server import shown_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.timeline import SECOND_NS
 
@@ -134,9 +135,7 @@ class Survey:
 
     def _where(self) -> str:
         url = make_url(self._store.url)
-        if url.get_backend_name() == 'sqlite':
-            return str(self._store.folder)
-        return url.render_as_string(hide_password=True)
+        return str(self._store.folder) if url.get_backend_name() == 'sqlite' else shown_url(url)
 
     def _database_bytes(self) -> int:
         files = self._store.folder.glob(f'{DATABASE_FILE}*')

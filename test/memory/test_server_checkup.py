@@ -40,7 +40,9 @@ def test_it_names_what_is_wrong(url: str, postgresql_server: postgresql.Server) 
 
 
 def test_no_server_no_driver_no_url(url: str) -> None:
-    for other in (f'{url}_nowhere', 'nosuch://a:hunter2@b/c', 'no url'):
+    for other in (f'{url}_nowhere', 'nosuch://a:hunter2@b/c', 'no url',
+                  'postgresql+psycopg://a:b@c:hunter2/d',
+                  'postgresql+psycopg://a@127.0.0.1:1/d?password=hunter2&sslpassword=hunter2'):
         assert states(other) == {'database': 'wrong'}
     found, = check_server(f'{url}_nowhere')
     assert 'does not exist' in found.detail and '127.0.0.1' in found.detail
