@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 import sqlite3
 
-from emv_ros.memory.database import is_log_gone
+from emv_ros.memory.database import UNREADABLE, is_log_gone
 from emv_ros.memory.gone_pictures import FORGOTTEN, RETENTION
 from emv_ros.memory.migrate import SCHEMA_VERSION
 from emv_ros.memory.pictures import PictureFolder
@@ -62,10 +62,9 @@ def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
     try:
         with closing(sqlite3.connect(_uri(file), uri=True, timeout=BUSY_S)) as connection:
             yield from _checked(connection, pictures)
-    except sqlite3.Error as error:
-        yield Finding(
-            'database', 'wrong', f'{file} cannot be read: {error}',
-            REPAIR)
+    except (sqlite3.Error, *UNREADABLE) as error:
+        said = error if isinstance(error, sqlite3.Error) else 'its schema is damaged'
+        yield Finding('database', 'wrong', f'{file} cannot be read: {said}', REPAIR)
 
 
 def _uri(file: Path) -> str:
@@ -76,6 +75,7 @@ def _uri(file: Path) -> str:
 
 
 def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:
+    connection.text_factory = _text
     said = [row[0] for row in connection.execute('PRAGMA quick_check(5)')]
     if said == ['ok']:
         yield Finding('database', 'ok', 'every page is whole')
@@ -91,6 +91,10 @@ def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterato
     yield from _pictures(connection, pictures)
     if 'document_text' in tables:
         yield _text_index(connection)
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors='replace')
 
 
 def _schema(connection: sqlite3.Connection, tables: set[str]) -> Finding:
@@ -119,9 +123,9 @@ def _links(connection: sqlite3.Connection) -> Iterator[Finding]:
 def _pictures(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterator[Finding]:
     has_gone = any(column[1] == 'gone' for column in connection.execute(
         'PRAGMA table_info(image)'))
-    rows = connection.execute(
-        'SELECT DISTINCT sha256, media_type, size_bytes FROM image'
-        + (" WHERE gone = ''" if has_gone else '')).fetchall()
+    rows = [(str(sha256), str(media_type), size_bytes) for sha256, media_type, size_bytes
+            in connection.execute('SELECT DISTINCT sha256, media_type, size_bytes FROM image'
+                                  + (" WHERE gone = ''" if has_gone else ''))]
     missing, short = [], []
     for sha256, media_type, size_bytes in rows:
         path = pictures.path(sha256, media_type)

@@ -45,6 +45,8 @@ DATABASE_FILE = 'memory.db'
 CACHE_KB = 32_000
 # Less than this on a disk, and SQLite fails where it would not say why.
 LEAST_BYTES = 100_000
+# A file that cannot be read; what SQLite quotes of a damaged schema may be no text.
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def sqlite_url(folder: Path) -> URL:
@@ -150,8 +152,16 @@ def transaction(engine: Engine, write: bool) -> Iterator[Session]:
             yield session
     except SQLAlchemyError as error:
         raise translate(error, place_of(engine.url)) from error
+    except UnicodeDecodeError as error:
+        raise unreadable(place_of(engine.url)) from error
     except (UnicodeEncodeError, OverflowError) as error:  # of the driver: half a character, 2**63
         raise StoreValueError(f'a value that the database cannot hold: {error}') from error
+
+
+def unreadable(place: str) -> StoreError:
+    """Return what says that SQLite could not even quote what it found."""
+    return StoreError(f'the database file {place} is damaged (text in it is none); '
+                      '`emv doctor --repair` keeps a copy and mends it')
 
 
 def fold_log(engine: Engine) -> bool:

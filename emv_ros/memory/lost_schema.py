@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 import sqlite3
 
+from emv_ros.memory.database import UNREADABLE
+
 HEADER = 100
 LEAF, INTERIOR = 13, 5
 KINDS = ('table', 'index')
@@ -40,7 +42,7 @@ def regraft(damaged: Path, grafted: Path) -> bool:
         # Page by page: it looks at no table.
         with closing(sqlite3.connect(damaged)) as old, closing(sqlite3.connect(grafted)) as new:
             old.backup(new)
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         return False
     data = bytearray(grafted.read_bytes())
     size = page_size(data)

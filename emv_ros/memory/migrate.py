@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from emv_ros.errors import SchemaError, StoreError
-from emv_ros.memory.database import is_log_gone, open_engine, place_of, translate
+from emv_ros.memory.database import is_log_gone, open_engine, place_of, translate, unreadable
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ def migrate(engine: Engine, folder: Path, is_read_only: bool = False) -> None:
             is_ready = version == SCHEMA_VERSION and (is_read_only or _logs_ahead(connection))
     except SQLAlchemyError as error:
         raise translate(error, place) from error
+    except UnicodeDecodeError as error:
+        raise unreadable(place) from error
     if is_ready:
         return
     if is_read_only:

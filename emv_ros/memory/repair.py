@@ -18,7 +18,7 @@ import sqlite3
 
 from emv_ros.errors import StoreBusyError, StoreError
 from emv_ros.memory.clearing import COPIES
-from emv_ros.memory.database import is_log_gone
+from emv_ros.memory.database import UNREADABLE, is_log_gone
 from emv_ros.memory.salvage import Lost, pad, salvage
 
 ASIDE = '.repair'
@@ -80,7 +80,7 @@ def is_whole(file: Path) -> bool:
         with closing(sqlite3.connect(file)) as connection:
             return bool(connection.execute(
                 'PRAGMA integrity_check(1)').fetchone() == ('ok',))
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         return False
 
 

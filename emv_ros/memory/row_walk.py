@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import sqlite3
 from typing import Any
 
+from emv_ros.memory.database import UNREADABLE
+
 # The numbers of a gap that are looked at for rows between two damaged pages, at most.
 MAX_PROBES = 2000
 LAST_ROWID = 2**63 - 1
@@ -57,7 +59,7 @@ class RowWalk:
         """Return a number below which there is no row: ids begin at 1, unless one was given."""
         try:
             row = self.connection.execute(f'SELECT min(rowid) FROM {self.table}').fetchone()
-        except sqlite3.DatabaseError:
+        except UNREADABLE:
             return 1
         return 1 if row[0] is None else min(1, int(row[0]))
 
@@ -70,7 +72,7 @@ class RowWalk:
                 'ORDER BY rowid', (first, last))
             while (row := cursor.fetchone()) is not None:
                 yield row
-        except sqlite3.DatabaseError:
+        except UNREADABLE:
             return
         self._is_done = True
 
@@ -84,7 +86,7 @@ class RowWalk:
     def _can_reach(self, number: int) -> bool:
         try:
             self._reach(number)
-        except sqlite3.DatabaseError:
+        except UNREADABLE:
             return False
         return True
 
@@ -114,7 +116,7 @@ class RowWalk:
             rows = []
             try:
                 reached = self._reach(at)
-            except sqlite3.DatabaseError:
+            except UNREADABLE:
                 reached = None
             if reached is not None and reached <= last:
                 rows = list(self._run(reached, last))

@@ -17,6 +17,7 @@ import sqlite3
 from typing import Any
 
 from emv_ros.errors import StoreError
+from emv_ros.memory.database import UNREADABLE
 from emv_ros.memory.lost_schema import regraft
 from emv_ros.memory.migrate import SCHEMA_VERSION, build
 from emv_ros.memory.row_walk import Gap, RowWalk
@@ -77,7 +78,7 @@ def salvage(damaged: Path, fresh: Path) -> list[Lost]:
     try:
         with closing(sqlite3.connect(damaged)) as old:
             return _salvaged(old, fresh)
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         grafted = fresh.with_name('grafted.db')
         if not regraft(damaged, grafted):
             raise StoreError(
@@ -110,7 +111,7 @@ def _described(old: sqlite3.Connection) -> tuple[str, set[str]]:
         "SELECT name FROM sqlite_master WHERE type = 'table'")}
     try:
         row = old.execute('SELECT version_num FROM alembic_version').fetchone()
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         row = None
     return str(row[0]) if row else SCHEMA_VERSION, tables
 

@@ -18,7 +18,9 @@ from emv_ros.agent.forgetting import forget
 from emv_ros.agent.repairing import repair_memory
 from emv_ros.errors import SchemaError, StoreBusyError, StoreError
 from emv_ros.memory import queries, schema
+from emv_ros.memory.checkup import check_database
 from emv_ros.memory.database import DATABASE_FILE, sqlite_url
+from emv_ros.memory.pictures import PictureFolder
 from emv_ros.memory.row_walk import RowWalk
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
@@ -149,6 +151,29 @@ def test_a_lost_part_of_the_list_of_tables(folder: Path) -> None:
     for table, count in before.items():
         left = run(folder, f'SELECT count(*) FROM {table}')[0][0]
         assert left == count or table in told or told & {'robot', 'session', 'clip', 'entity'}
+
+
+def test_a_list_of_tables_that_is_no_text(folder: Path) -> None:
+    """Its words are quoted in what SQLite says, which then is no text either."""
+    file = folder / DATABASE_FILE
+    data = bytearray(file.read_bytes())
+    data[data.index(b'CREATE TABLE utterance') + 2] = 0xFE
+    file.write_bytes(data)
+    assert [(finding.name, finding.state) for finding in check_database(
+        file, PictureFolder(folder / 'pictures'))] == [('database', 'wrong')]
+    with pytest.raises(StoreError, match='is damaged'):
+        open_in(folder)
+    repair_memory(folder, Settings())
+    assert is_whole(folder)
+    with open_in(folder) as memory:
+        assert memory.counts()['skill_event']
+
+
+def test_a_picture_without_a_name_is_told(folder: Path) -> None:
+    run(folder, "UPDATE image SET sha256 = x'ff00' WHERE id = 1")
+    assert 'wrong' in [finding.state for finding in check_database(
+        folder / DATABASE_FILE, PictureFolder(folder / 'pictures'))
+        if finding.name == 'pictures']
 
 
 def test_a_cut_end_with_the_list_of_tables(folder: Path) -> None:
