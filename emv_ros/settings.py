@@ -352,8 +352,15 @@ def load(path: Path | None = None, settings: Settings | None = None) -> Settings
         content = content[name] or {}
     if not isinstance(content, dict):
         raise SettingsError(f'{path} holds no mapping of settings')
+    content = {name: value for name, value in content.items() if not _is_of_a_node(value)}
     given = dict(_flatten(content))
     return with_values(settings, {name: given[name] for name in given if name not in OF_ROS})
+
+
+def _is_of_a_node(value: Any) -> bool:
+    """Return whether a part of a file is a node's, also within namespaces."""
+    return isinstance(value, dict) and ('ros__parameters' in value or any(
+        map(_is_of_a_node, value.values())))
 
 
 def _flatten(content: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from emv_ros.memory.checkup import Finding
 
 LOOK_S = 3.0
+LONGEST_LOOK_S = 600
 MARKS = {'ok': 'ok   ', 'note': 'note ', 'wrong': 'WRONG'}
 
 
@@ -25,11 +26,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument('--no-topics', action='store_true',
                         help='do not look for publishers of the topics of the nodes')
-    parser.add_argument('--look', type=float, default=LOOK_S, metavar='SECONDS',
+    parser.add_argument('--look', type=_seconds, default=LOOK_S, metavar='SECONDS',
                         help='how long to look for them at most (default: %(default)s)')
     parser.add_argument('--repair', action='store_true',
                         help='first mend the memory, which nobody else may have open; a copy of '
                         'the database is kept, and what is lost is told')
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds <= LONGEST_LOOK_S:
+        raise argparse.ArgumentTypeError(f'{text} is not within 0..{LONGEST_LOOK_S}')
+    return seconds
 
 
 def run(args: argparse.Namespace, context: Context) -> int:

@@ -38,8 +38,12 @@ def check_parameters(config: Path | None) -> Iterator[Finding]:
     content = yaml.safe_load(config.read_text(encoding='utf-8'))  # it was read before
     known = dict.fromkeys(name for name, _ in walk())
     wrong = []
-    for node, own in _of_nodes(content):
+    for node, parameters in _of_nodes(content):
         name = node.rpartition('/')[2]
+        if not isinstance(parameters, dict):
+            wrong.append(f'the parameters of {node} are {parameters!r}')
+            continue
+        own = list(_flat(parameters))
         if name not in NODE_PARAMETERS:
             if name != '**':
                 wrong.append(f'there is no node {node}')
@@ -105,7 +109,8 @@ def check_privacy(context: Context) -> Iterator[Finding]:
         WordFilter(context.settings.privacy)
         picture_redactor(context.settings)
     except (EmvError, ImportError) as error:
-        yield Finding('privacy', 'wrong', str(error), 'until then no picture is stored')
+        yield Finding('privacy', 'wrong', str(error),
+                      'until then the nodes that it holds for do not start')
     else:
         yield Finding('privacy', 'ok', f'asked for and ready: {", ".join(asked)}')
 
@@ -131,16 +136,16 @@ def _value(context: Context, name: str) -> Any:
     return getattr(getattr(context.settings, area), key)
 
 
-def _of_nodes(content: Any, prefix: str = '') -> Iterator[tuple[str, list[str]]]:
-    """Yield each node that a parameter file names, with the names of its parameters."""
+def _of_nodes(content: Any, prefix: str = '') -> Iterator[tuple[str, Any]]:
+    """Yield each node that a parameter file names, with its parameters as they stand there."""
     if not isinstance(content, dict):
         return
     for name, inner in content.items():
         if not isinstance(inner, dict):
             continue
         if 'ros__parameters' in inner:
-            yield f'{prefix}{name}', list(_flat(inner['ros__parameters'] or {}))
-        elif str(name).startswith('/') or prefix:
+            yield f'{prefix}{name}', inner['ros__parameters']
+        else:
             yield from _of_nodes(inner, f'{prefix}{name}/')
 
 

@@ -91,12 +91,23 @@ def test_a_key_that_is_not_there(emv, monkeypatch):
     ('/**:\n  ros__parameters: {}\ncamera_ingest:\n  ros__parameters: {topic: [a]}',
      'camera_ingest has no parameter topic'),
     ('/**:\n  ros__parameters: {}\ncamera_ingst:\n  ros__parameters: {topics: [a]}',
-     'there is no node camera_ingst')])
+     'there is no node camera_ingst'),
+    ('camera_ingest:\n  ros__parameters: {topics: [a]}', ''),
+    ('r1:\n  query:\n    ros__parameters: {preload: false}\ncamera_ingest:\n'
+     '  ros__parameters: {topics: [a]}', ''),
+    ('r1:\n  query:\n    ros__parameters: {topics: [a]}', 'r1/query has no parameter topics'),
+    ('/**:\n  ros__parameters: {}\ncamera_ingest:\n  ros__parameters: [topics]',
+     "the parameters of camera_ingest are ['topics']")])
 def test_what_a_file_says_of_nodes(emv, tmp_path, text, wrong):
     (tmp_path / 'emv.yaml').write_text(text)
     found = emv('doctor', '--no-topics', '--json', '--config', tmp_path / 'emv.yaml')
     assert states(found, 'parameters') == ['wrong' if wrong else 'ok']
     assert wrong in details(found, 'parameters')
+
+
+@pytest.mark.parametrize('seconds', ['nan', 'inf', '-1', 'soon'])
+def test_a_look_that_has_no_end_is_refused(emv, seconds):
+    assert emv('doctor', f'--look={seconds}').status == 2
 
 
 def test_the_file_of_the_package_names_every_parameter():
