@@ -139,5 +139,5 @@ def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
 
     try:
         yield from check()
-    except (EmvError, ImportError) as error:
+    except (EmvError, ImportError, OSError) as error:
         yield Finding(name, 'wrong', str(error), 'see the message; with -v, emv tells more')

@@ -56,6 +56,10 @@ def check_folder(folder: Path, free_bytes_wanted: int = 100_000_000) -> Iterator
 
 def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
     """Check the file and, as far as it can be read, what stands in it."""
+    if not os.access(file, os.R_OK):
+        yield Finding('database', 'wrong', f'{file} cannot be read by this user',
+                      'change its owner or name another folder with --memory')
+        return
     if is_log_gone(file):
         yield Finding('log', 'wrong', f'the write-ahead log {file.name}-wal was removed, and with '
                       'it what was committed last', REPAIR)

@@ -40,6 +40,12 @@ def test_no_memory_yet_is_a_note_and_none_is_made(emv, tmp_path):
     assert not (tmp_path / 'memory').exists()
 
 
+def test_a_folder_that_cannot_be_looked_at_is_told(emv, tmp_path):
+    found = emv('--memory', tmp_path / ('x' * 300), 'doctor', '--no-topics', '--json')
+    assert (found.status, states(found, 'database')) == (1, ['wrong'])
+    assert 'too long' in details(found, 'database') and states(found, 'console') == ['ok']
+
+
 def mends(result, name):
     return [item['mend'] for item in result.json if item['name'] == name]
 

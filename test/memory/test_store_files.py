@@ -192,8 +192,9 @@ def read(folder: Path, tell: SimpleQueue[str]) -> None:
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     try:
-        tell.put(' '.join(finding.state for finding in check_database(
-            folder / DATABASE_FILE, PictureFolder(folder / 'pictures'))))
+        found = list(check_database(folder / DATABASE_FILE, PictureFolder(folder / 'pictures')))
+        assert not any('by this user' in item.detail and 'repair' in item.mend for item in found)
+        tell.put(' '.join(finding.state for finding in found))
         with open_in(folder) as memory:
             tell.put(f'{memory.is_read_only} {len(queries.utterances(memory))}')
             memory.add(said(0, ''))
@@ -245,6 +246,11 @@ class TestReadOnly:
             for file in folder.iterdir():
                 file.chmod(0o644)
             assert read_as_nobody(folder)[:2] == ['ok ok ok ok', 'True 4']
+
+    def test_a_file_that_may_not_be_read(self, folder: Path) -> None:
+        (folder / DATABASE_FILE).chmod(0o200)
+        checked, told = read_as_nobody(folder)
+        assert checked == 'wrong' and told.startswith('StoreError')
 
     def test_an_older_schema_cannot_come_along(self, folder: Path) -> None:
         with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection:
