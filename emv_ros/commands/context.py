@@ -48,9 +48,14 @@ class Context:
     def open(self) -> MemoryStore:
         """Open the memory that is there. Raises StoreError where there is none, and makes none."""
         folder, file = self.settings.folder, self.database_file
-        if folder.exists() and not folder.is_dir():
+        try:
+            is_file = folder.exists() and not folder.is_dir()
+            is_there = file is None or file.exists()
+        except OSError as error:
+            raise StoreError(f'{folder} cannot be looked at: {error.strerror}') from error
+        if is_file:
             raise StoreError(f'{folder} is a file; a memory is a folder')
-        if file is not None and not file.exists():
+        if not is_there:
             raise StoreError(f'there is no memory in {folder}: `emv import` or `emv run` makes '
                              'one, and --memory names another folder')
         store = self.open_or_make()
