@@ -86,6 +86,11 @@ class BatchWriter:
         return self.store.begin_session(robot, start_ns, clock_source, zone, source)
 
     @property
+    def is_kept_off(self) -> bool:
+        """Whether nothing can be written now: the store is busy, full or gone."""
+        return self._is_kept_off
+
+    @property
     def queued(self) -> int:
         """The number of records that wait or are being written."""
         return len(self._waiting) + len(self._batch)

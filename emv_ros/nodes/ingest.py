@@ -185,15 +185,17 @@ class IngestNode(MemoryNode):
         names = {source.topic for source in self.inputs}
         topics = [source.state(names) for source in self.inputs]
         writer, survey = self._intake.writer, self._intake.survey
+        findings = survey.latest() if survey else None
         problems = [
-            self.faults.words, writer.last_error if writer else '', *self._intake.notes,
+            self.faults.words, writer.last_error if writer else '',
+            findings.problem if findings else '', *self._intake.notes,
             *(f'{state.topic}: {state.message}' for state in topics if not state.is_well)]
         return NodeState(
-            findings=survey.latest() if survey else None, topics=topics,
+            findings=findings, topics=topics,
             queued=writer.queued if writer else 0, capacity=self._intake.capacity,
             dropped=writer.dropped.total() if writer else 0,
             refused=(writer.refused.total() if writer else 0) + sum(
                 state.counts.refused for state in topics),
             problems=[words for words in problems if words],
-            is_recording=writer is not None, lag_s=self._intake.lag_s,
+            is_recording=writer is not None and not writer.is_kept_off, lag_s=self._intake.lag_s,
             facts={'withheld for privacy': self.withheld} if not self._words.is_idle else {})

@@ -60,7 +60,7 @@ def test_words_and_pictures(start, robot, disk):
         speech.publish(stamped(Utterance(text=f'said {number} ' + 'so ' * 300), number))
         camera.publish(stamped(CompressedImage(format='png', data=picture_of(number)), number))
     wait_until(lambda: 'full' in robot.statuses['speech_ingest'].message, 'the status', LIMIT_S)
-    assert robot.statuses['speech_ingest'].state == MemoryStatus.STATE_DEGRADED
+    assert robot.statuses['speech_ingest'].state == MemoryStatus.STATE_ERROR
     ballast.unlink()
     wait_until(lambda: len(words(folder)) == 41, 'all words', LIMIT_S)
     wait_until(lambda: 'full' not in robot.statuses['speech_ingest'].message, 'the end of it',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 import time
 
 import pytest
@@ -17,7 +18,7 @@ from std_msgs.msg import String
 
 from emv_ros import srv
 from emv_ros.memory.store import MemoryStore
-from emv_ros.msg import TopicStatus, Utterance
+from emv_ros.msg import MemoryStatus, TopicStatus, Utterance
 from emv_ros.nodes import inputs
 from emv_ros.nodes.faults import Faults
 from emv_ros.nodes.inputs import TopicInput
@@ -95,6 +96,40 @@ def test_a_node_and_its_topics_are_told(start, robot, monitor):
     assert told['last consolidation'] == told['latest forgetting'] == 'never'
     stamp = monitor.found[topic][0]
     wait_until(lambda: monitor.found[topic][0] != stamp, 'the next diagnostics')
+
+
+def test_a_memory_that_cannot_be_written_is_an_error_while_that_lasts(
+        start, robot, monitor, tmp_path):
+    name = 'speech_ingest: memory'
+    folder = tmp_path / 'memory'
+    start('speech_ingest', folder, own_topics=[''], memory__busy_timeout_s=0.1)
+    speech = robot.publisher(Utterance, 'speech')
+    speech.publish(words('Before.'))
+    wait_until(lambda: monitor.get(name) and monitor.values(name).get('records: utterance') == '1'
+               and monitor[name].level == DiagnosticStatus.OK, 'a record', 60)
+    holder = sqlite3.connect(folder / 'memory.db', isolation_level=None)
+    holder.execute('BEGIN IMMEDIATE')
+    speech.publish(words('Meanwhile.'))
+    wait_until(lambda: monitor[name].level == DiagnosticStatus.ERROR, 'an error')
+    assert 'held by another process' in monitor[name].message
+    assert robot.statuses['speech_ingest'].state == MemoryStatus.STATE_ERROR
+    holder.execute('ROLLBACK')
+    holder.close()
+    wait_until(lambda: monitor[name].level == DiagnosticStatus.OK
+               and monitor.values(name)['records: utterance'] == '2', 'the end of it')
+
+
+def test_a_memory_that_cannot_be_looked_at_is_told(start, robot, monitor, tmp_path):
+    name = 'speech_ingest: memory'
+    folder = tmp_path / 'memory'
+    start('speech_ingest', folder, own_topics=[''])
+    robot.publisher(Utterance, 'speech')
+    wait_until(lambda: monitor.get(name) and monitor[name].level == DiagnosticStatus.OK, 'health')
+    folder.rename(tmp_path / 'elsewhere')
+    wait_until(lambda: monitor[name].level == DiagnosticStatus.WARN, 'a warning')
+    assert str(folder) in monitor[name].message
+    (tmp_path / 'elsewhere').rename(folder)
+    wait_until(lambda: monitor[name].level == DiagnosticStatus.OK, 'the end of it')
 
 
 def test_stamps_of_another_clock_make_no_lag(start, robot):
