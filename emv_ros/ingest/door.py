@@ -122,12 +122,14 @@ class PictureWorker:
     def take(self, data: bytes, record: ImageRecord, refused: Refused = lambda _: None) -> None:
         """Take a picture; where the queue is full the oldest is dropped.
 
-        `refused(reason)` is called in the thread where this one cannot be stored.
+        `refused(reason)` is called where this one is not stored after all, with '' where it was
+        dropped.
         """
         with self._changed:
             if len(self._waiting) >= self._queue_size:
-                self._waiting.popleft()
+                _, _, oldest_refused = self._waiting.popleft()
                 self.dropped += 1
+                oldest_refused('')
             self._waiting.append((data, record, refused))
             self._changed.notify_all()
 
@@ -140,11 +142,15 @@ class PictureWorker:
         """Finish what is queued and end; False where the time was not enough: the rest is lost."""
         is_done = self.flush(timeout_s)
         with self._changed:
-            self.dropped += len(self._waiting)
+            lost = len(self._waiting)
             self._waiting.clear()
             self._ends = True
             self._changed.notify_all()
         self._thread.join(timeout_s)
+        lost += self._thread.is_alive()
+        self.dropped += lost
+        if lost:
+            log.error('%d pictures are not stored: they were not redacted in time', lost)
         return is_done
 
     def _run(self) -> None:
@@ -172,7 +178,7 @@ class PictureWorker:
             log.exception('a picture could not be redacted')
             self._refuse(f'{type(error).__name__}: {error}', refused)
         else:
-            self.covered += kept is not data
+            self.covered += 'covered' in redacted.extra
 
     def _refuse(self, reason: str, refused: Refused) -> None:
         self.refused += 1

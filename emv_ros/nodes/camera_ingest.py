@@ -83,8 +83,8 @@ class CameraIngest(IngestNode):
         """Listen no more, and write what was heard."""
         for source in self.inputs:
             source.close()
-        if self._worker is not None and not self._worker.flush(REDACTING_S):
-            self.get_logger().error(f'{self._worker.queued} pictures are not redacted in time')
+        if self._worker is not None:
+            self._worker.flush(REDACTING_S)
         super().stop()
 
     def close(self) -> None:
@@ -102,8 +102,9 @@ class CameraIngest(IngestNode):
 
         def refused(reason: str) -> None:
             counts = source.counts
-            counts.stored, counts.refused, counts.refusal = (
-                counts.stored - 1, counts.refused + 1, reason)
+            counts.stored -= 1
+            if reason:
+                counts.refused, counts.refusal = counts.refused + 1, reason
 
         self._intake.add(record, source.topic, data, None if worker is None else (
             lambda picture, placed: worker.take(picture, placed, refused)))

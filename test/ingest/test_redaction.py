@@ -362,13 +362,36 @@ def test_the_worker_holds_nobody_up_and_tells_what_it_drops():
     pictures = [packed(np.full((8, 8, 3), 10 * value, np.uint8)) for value in range(5)]
     worker.take(pictures[0], picture())
     assert finder.began.wait(20)
+    told = []
     for data in pictures[1:]:
-        worker.take(data, picture())
+        worker.take(data, picture(), lambda reason, data=data: told.append((reason, data)))
     assert worker.queued == 3 and worker.dropped == 2
+    assert told == [('', pictures[1]), ('', pictures[2])]
     finder.goes_on.set()
     assert worker.flush(20) and kept == [pictures[0], *pictures[3:]]
     assert '2 pictures were dropped' in worker.words
     assert worker.close(20) and worker.refused == 0
+
+
+def test_what_is_not_looked_at_in_time_is_not_stored_and_told(caplog):
+    finder, kept = Slow(), []
+    worker = PictureWorker(PictureRedactor([finder], 0, 90), 9, lambda data, _: kept.append(data))
+    for value in range(3):
+        worker.take(packed(np.full((8, 8, 3), value, np.uint8)), picture())
+    assert finder.began.wait(20)
+    assert not worker.close(0.01) and worker.dropped == 3
+    assert '3 pictures are not stored' in caplog.text
+    finder.goes_on.set()
+
+
+def test_a_picture_is_counted_as_covered_where_something_is():
+    finder = Boxes()
+    worker = PictureWorker(PictureRedactor([finder], 0, 90), 9, lambda *_: None)
+    worker.take(with_exif(packed(drawn_face()), 1), picture())
+    assert worker.flush(20) and worker.covered == 0
+    finder.given = [(0, 0, 9, 9)]
+    worker.take(packed(drawn_face()), picture())
+    assert worker.close(20) and worker.covered == 1
 
 
 def test_the_worker_outlives_what_fails_and_stores_nothing_of_it():
