@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from rclpy.node import Node
 
 LEAST_LIKENESS = 0.6  # of two names, 0..1
+ACTION = '/_action/status'
 
 
 def nearest(node: Node, topic: str, types: Mapping[str, type], taken: Collection[str] = ()) -> str:
@@ -29,7 +30,8 @@ def likeliest(topic: str, there: Collection[str]) -> str:
 
 
 def _likeness(one: str, other: str) -> float:
-    one, other = one.casefold(), other.casefold()
+    # What every action has in common says nothing about which is meant.
+    one, other = (name.casefold().removesuffix(ACTION) for name in (one, other))
     if one.strip('/').endswith(other) or other.endswith(one):
         return 1.0
     return SequenceMatcher(None, one, other).ratio()

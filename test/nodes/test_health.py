@@ -165,6 +165,9 @@ def test_a_mistyped_topic_is_named_with_the_one_that_is_meant(start, robot, moni
     ('/camera/image_raw', ['/front/camera/image_raw', '/camera/info'], '/front/camera/image_raw'),
     ('/robot/odom', ['/odom'], '/odom'), ('/odm', ['/odom', '/tf'], '/odom'),
     ('/Joint_States', ['/joint_states'], '/joint_states'),
+    ('/open_door/_action/status', ['/consolidate/_action/status'], ''),
+    ('/navigat/_action/status', ['/consolidate/_action/status', '/navigate/_action/status'],
+     '/navigate/_action/status'),
     ('/speech', ['/joint_states', '/xyz'], ''), ('/speech', [], '')])
 def test_likely_topics(topic, there, meant):
     assert likeliest(topic, there) == meant

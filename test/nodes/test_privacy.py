@@ -135,6 +135,24 @@ def check_pictures(stored, sent):
                 assert found > 100, 'the patch is there, but for noise'
 
 
+def test_pictures_that_wait_at_the_end_are_covered_and_stored(start, robot, tmp_path):
+    robot.statuses.clear()
+    folder = tmp_path / 'memory'
+    node = start('camera_ingest', folder, privacy__blur_faces=True,
+                 topics=['room/image_raw/compressed'])
+    camera = robot.publisher(CompressedImage, 'room/image_raw/compressed')
+    large = cv2.resize(drawn_face(), (1920, 1440))
+    for number in range(6):
+        large[:40, :40] = 40 * number  # no two alike
+        camera.publish(compressed(cv2.imencode('.jpg', large)[1].tobytes(), number - 9))
+    wait_until(lambda: (now := robot.topic('camera_ingest', '/room/image_raw/compressed'))
+               and now.received == 6, 'all pictures')
+    assert node.stop() == 0
+    stored = pictures_in(folder)
+    assert len(stored) == 6
+    assert all(is_covered(picture, tuple(4 * edge for edge in FACE_BOX)) for picture in stored)
+
+
 def test_a_detector_that_is_not_there_keeps_the_camera_from_starting(start, robot, tmp_path):
     node = start('camera_ingest', tmp_path / 'memory', privacy__blur_labels='person')
     wait_until(lambda: 'privacy.blur_labels needs a detector' in node.output, 'the reason')
