@@ -51,6 +51,7 @@ class StatusPublisher:
     def __init__(self, node: MemoryNode, look: Callable[[], NodeState]) -> None:
         self._node = node
         self._look = look
+        self._is_active = True  # the node is, once the transition that made this is over
         self.faults = node.faults
         self._publisher = node.create_publisher(MemoryStatus, TOPIC, qos.latched())
         self._diagnostics = node.create_publisher(
@@ -66,7 +67,7 @@ class StatusPublisher:
         """Publish the state as it is now."""
         node, state = self._node, self._look()
         common: dict[str, Any] = {
-            'stamp_ns': node.get_clock().now().nanoseconds, 'is_active': node.is_active,
+            'stamp_ns': node.get_clock().now().nanoseconds, 'is_active': self._is_active,
             'robot': node.settings.memory.robot, 'node': node.get_fully_qualified_name()}
         self._publisher.publish(status_to_ros(state, **common))
         self._diagnostics.publish(diagnostics.diagnostics_to_ros(state, **common))
@@ -75,6 +76,7 @@ class StatusPublisher:
         """Say that the node is inactive, and end."""
         self._timer.cancel()
         self._node.destroy_timer(self._timer)
+        self._is_active = False
         self.publish()
         for publisher in (self._publisher, self._diagnostics):
             self._node.destroy_publisher(publisher)

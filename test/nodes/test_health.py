@@ -98,6 +98,19 @@ def test_a_node_and_its_topics_are_told(start, robot, monitor):
     wait_until(lambda: monitor.found[topic][0] != stamp, 'the next diagnostics')
 
 
+def test_a_node_that_starts_is_not_called_inactive(start, robot):
+    states = []
+    heard = robot.node.create_subscription(
+        MemoryStatus, 'memory_status', lambda message: states.append(message.state),
+        qos(latched=True))
+    node = start('speech_ingest', own_topics=[''])
+    wait_until(lambda: len(states) > 1, 'the first statuses')
+    assert MemoryStatus.STATE_INACTIVE not in states
+    assert node.stop() == 0
+    wait_until(lambda: states[-1] == MemoryStatus.STATE_INACTIVE, 'its end')
+    robot.node.destroy_subscription(heard)
+
+
 def test_a_memory_that_cannot_be_written_is_an_error_while_that_lasts(
         start, robot, monitor, tmp_path):
     name = 'speech_ingest: memory'
