@@ -89,7 +89,10 @@ def test_ros_is_imported_by_the_nodes_and_by_commands_that_run_them() -> None:
     assert {user.partition('/')[0] for user in users} <= {'commands'}
 
 
-# Imports each module as if it were the first, where ROS and our messages cannot be imported.
+# Imports each module as if it were the first, where ROS and our messages cannot be imported. What
+# the others rest on, which imports none of them, is imported anew for itself alone: the tables take
+# most of the time.
+GROUND = ','.join(f'emv_ros.{name}' for name in (*BASE, 'memory.schema'))
 IMPORT = """
 import importlib, sys
 
@@ -101,9 +104,17 @@ class Absent:
             raise ModuleNotFoundError(f'{name} is not to be had here', name=name)
 
 sys.meta_path.insert(0, Absent())
-for name in sys.argv[2:]:
-    for known in [known for known in sys.modules if known.split('.')[0] == 'emv_ros']:
+def ours():
+    return {name: module for name, module in sys.modules.items() if name.split('.')[0] == 'emv_ros'}
+
+for name in sys.argv[2].split(','):
+    importlib.import_module(name)
+kept = {name: module for name, module in ours().items() if not hasattr(module, '__path__')}
+for name in sys.argv[3:]:
+    for known in ours():
         del sys.modules[known]
+    if name not in kept:
+        sys.modules.update(kept)
     importlib.import_module(name)
 heavy = [name for name in sys.argv[1].split(',') if name in sys.modules]
 if heavy:
@@ -122,8 +133,9 @@ def test_each_core_module_imports_by_itself_without_ros(areas: tuple[str, ...]) 
     modules = ['.'.join(file.relative_to(ROOT).with_suffix('').parts).removesuffix('.__init__')
                for file in files() if is_core(file) and area_of(file) in (areas or rest)]
     assert modules
-    ran = subprocess.run([sys.executable, '-c', IMPORT, ','.join(HEAVY), *modules], cwd=ROOT,
-                         capture_output=True, text=True, check=False, timeout=120)
+    ran = subprocess.run(
+        [sys.executable, '-c', IMPORT, ','.join(HEAVY), GROUND, *modules], cwd=ROOT,
+        capture_output=True, text=True, check=False, timeout=120)
     assert not ran.returncode, ran.stderr
 
 
