@@ -102,6 +102,9 @@ def _text(data: bytes) -> str:
 
 
 def _schema(connection: sqlite3.Connection, tables: set[str]) -> Finding:
+    if not tables:
+        return Finding('schema', 'note', 'the database is empty',
+                       'the memory is made when it is first opened')
     if 'alembic_version' not in tables:
         return Finding('schema', 'wrong', 'this database is no emv_ros memory',
                        'name another folder with --memory')

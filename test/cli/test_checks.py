@@ -197,6 +197,14 @@ def test_a_newer_schema(filled, tmp_path):
     assert (found.status, '9999' in found.err) == (1, True)
 
 
+def test_a_database_that_was_only_begun_is_a_note(emv, tmp_path):
+    (tmp_path / 'memory').mkdir()
+    (tmp_path / 'memory' / 'memory.db').touch()
+    found = emv('doctor', '--no-topics', '--json')
+    assert (found.status, states(found, 'schema')) == (0, ['note'])
+    assert emv('stats', '--json').json['records']['utterance'] == 0
+
+
 def test_an_older_schema_is_told_and_stays(emv, tmp_path):
     folder = tmp_path / 'memory'
     folder.mkdir()
