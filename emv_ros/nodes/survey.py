@@ -122,7 +122,8 @@ class Survey:
             gone = session.scalar(select(func.count()).select_from(schema.ImageRow).where(
                 schema.ImageRow.gone != '')) or 0
             consolidated_ns = _latest_consolidation(session)
-            images = session.scalar(select(func.sum(schema.ImageRow.size_bytes))) or 0
+            images = session.scalar(select(func.sum(schema.ImageRow.size_bytes)).where(
+                schema.ImageRow.gone == '')) or 0
             call = schema.ModelCallRow
             tokens = session.scalar(
                 select(func.sum(call.prompt_tokens + call.completion_tokens))) or 0

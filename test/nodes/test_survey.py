@@ -34,6 +34,9 @@ def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
         data = cv2.imencode('.png', np.zeros((4, 4, 3), np.uint8))[1].tobytes()
         store.add_image(data, ImageRecord(stamp_ns=5, camera='c', sha256='', media_type='image/png',
                                           width=4, height=4))
+        before = Survey(store)
+        before.renew()
+        assert before.latest().image_bytes == len(data)
         with store.writing() as session:
             session.execute(update(schema.ImageRow).values(gone='retention'))
             for stamp_ns, author in ((30, 'Ada'), (20, 'Ada'), (40, 'retention')):
@@ -48,5 +51,6 @@ def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
         survey = Survey(store)
         survey.renew()
         found = survey.latest()
+    assert found.image_bytes == 0
     assert (found.gone, found.forgettings, found.forgotten_ns, found.retained_ns) == (1, 2, 30, 40)
     assert found.consolidated_ns == 3_500_000_000
