@@ -54,7 +54,8 @@ class CascadeFaces:
         scale = min(1.0, LONGEST_PX / max(pixels.shape[:2]))
         grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
         if scale < 1.0:
-            grey = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+            height, width = (max(1, round(edge * scale)) for edge in grey.shape)
+            grey = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
         grey = cv2.equalizeHist(grey)
         width = grey.shape[1]
         frontal, profile = self._cascades

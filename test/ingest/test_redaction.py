@@ -262,6 +262,8 @@ def test_faces_are_found_without_a_network():
     for pixels in (drawn_face(), np.hstack([drawn_face(), drawn_face()])[:, ::1]):
         data, _ = redactor.redacted(packed(pixels), picture())
         assert is_covered(decoded(data), FACE_BOX)
+    line = packed(np.full((1, 5000, 3), 90, np.uint8))  # of a line camera
+    assert redactor.redacted(line, picture())[0] == line
     large = cv2.resize(drawn_face(), (1920, 1440))
     data, _ = redactor.redacted(packed(large), picture())
     assert is_covered(decoded(data), tuple(4 * edge for edge in FACE_BOX))
