@@ -93,7 +93,7 @@ def test_nothing_private_is_stored_or_sent(start, robot, tmp_path):
             'camera_ingest:topics': ['room/image_raw/compressed'],
             'privacy.blur_faces': True, 'privacy.blur_labels': 'person',
             'privacy.drop_speakers': 'Mallory', 'privacy.drop_phrases': 'xylophone; /quag\\w+/'})
-        wait_until(lambda: 'speech_bridge' in robot.statuses, 'the last node')
+        wait_until(lambda: 'speech_bridge' in robot.statuses, 'the last node', 60)
         spoken = robot.listen(String, 'say')
         show(robot)
         say(robot)
