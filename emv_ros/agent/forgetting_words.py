@@ -22,7 +22,7 @@ from emv_ros.memory.among import among
 from emv_ros.memory.choosing import OBJECTS, SAYING, Choice
 from emv_ros.memory.going import Going
 from emv_ros.memory.queries import Window, within
-from emv_ros.memory.said_words import Saying, texts_in, words_in
+from emv_ros.memory.said_words import Saying, folded, texts_in, words_in
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
 from emv_ros.timeline import Interval
@@ -87,7 +87,7 @@ class Words:
         if not self.words.isdisjoint(words_in(value)):
             return True
         joined = [word for word in self.words if _UNSPACED.search(word)]
-        return bool(joined) and any(word in said.casefold() for said in texts_in(value)
+        return bool(joined) and any(word in folded(said) for said in texts_in(value)
                                     for word in joined)
 
 

@@ -20,7 +20,7 @@ from emv_ros.memory.among import among
 from emv_ros.memory.details import Reference
 from emv_ros.memory.going import Going
 from emv_ros.memory.queries import Window, within
-from emv_ros.memory.said_words import Saying
+from emv_ros.memory.said_words import Saying, squeezed
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
 
@@ -178,10 +178,10 @@ class _Chooser:
         self._speakers = self._speakers_called()
 
     def _speakers_called(self) -> list[str]:
-        wanted = {name.casefold() for name in self._choice.speakers}
+        wanted = {squeezed(name) for name in self._choice.speakers}
         row = schema.UtteranceRow
         return [name for name in self._session.scalars(select(row.speaker).distinct())
-                if name.casefold() in wanted] if wanted else []
+                if squeezed(name) in wanted] if wanted else []
 
     def take(self, kind: str) -> None:
         """Take the rows of a kind."""

@@ -1,10 +1,14 @@
-"""Whether stored values say some words: the same text in any case, however it is spaced."""
+"""Whether stored values say some words: the same text in any case, however it is spaced.
+
+How its letters are put together makes no difference: é may be one character or two, ４ is 4.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import re
 from typing import Any
+import unicodedata
 
 from sqlalchemy import ColumnElement, String, cast, or_, true
 
@@ -34,9 +38,18 @@ class Saying:
                    *(column.regexp_match(_OTHER_LETTERS) for column in told))
 
 
+def folded(text: str) -> str:
+    """Return a text for comparison: without case, each letter in one form."""
+    if text.isascii():
+        return text.casefold()
+    # Folding the case may take letters apart anew; the dot of a Turkish i makes no difference.
+    plain = unicodedata.normalize('NFKC', text).casefold().replace('i\u0307', 'i')
+    return unicodedata.normalize('NFKC', plain.replace('\u0131', 'i'))
+
+
 def squeezed(text: str) -> str:
-    """Return a text for comparison: case folded, with single spaces."""
-    return ' '.join(text.casefold().split())
+    """Return a text as `folded` does, with single spaces."""
+    return ' '.join(folded(text).split())
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -53,7 +66,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def words_in(*values: Any) -> set[str]:
-    """Return the words of values, case folded; numbers of fewer than four digits are none."""
+    """Return the words of values, `folded`; numbers of fewer than four digits are none."""
     return {word for value in values for text in texts_in(value)
-            for word in _WORD.findall(text.casefold())
+            for word in _WORD.findall(folded(text))
             if len(word) > 3 or not word.isdecimal()}
