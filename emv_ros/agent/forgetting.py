@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import delete, make_url, select
 from sqlalchemy.orm import Session
 
+from emv_ros.agent.forgetting_beside import forget_beside, is_beside
 from emv_ros.agent.forgetting_dropped import forget_dropped, nodes_of_dropped
 from emv_ros.agent.forgetting_rows import (
     add_along,
@@ -27,7 +28,7 @@ from emv_ros.agent.forgetting_rows import (
     named_plan,
     numbers,
 )
-from emv_ros.agent.forgetting_words import Words, blank_calls, forget_questions, forget_saying
+from emv_ros.agent.forgetting_words import Words, blank_calls, forget_questions
 from emv_ros.biography.forgetting import Plan, Ready, fill, is_filled
 from emv_ros.biography.holding import held
 from emv_ros.errors import ForgettingCanceledError, NotFoundError, RecordError, StoreError
@@ -178,21 +179,13 @@ class _Work:
     def _check(self, session: Session, gone: Going, counts: Mapping[str, int]) -> None:
         """Raise NotFoundError where nothing fits, ShareError where too much does."""
         rows = {kind: gone.count(kind) for kind in RECORDS}
-        if not any(rows.values()) and not gone.count(OBJECTS) and not self._says(
-                session) and not nodes_of_dropped(self._store, session, self._choice):
+        is_said = self._saying is not None and is_beside(
+            self._store, session, self._choice, self._saying)
+        if not any(rows.values()) and not gone.count(OBJECTS) and not is_said and (
+                not nodes_of_dropped(self._store, session, self._choice)):
             raise NotFoundError('no record fits')
         check_share(session, {**rows, 'entity': counts.get('entities', 0)}, self._max_share,
                     force=self._force)
-
-    def _says(self, session: Session) -> bool:
-        """Whether words that are to go stand where no record does: in names, in summaries."""
-        if self._saying is None:
-            return False
-        node, naming = schema.NodeRow, schema.NamingRow
-        return any(self._saying(*row) for table, columns in (
-            (node, (node.summary, node.name)), (naming, (naming.name, naming.reason)))
-            for row in session.execute(select(*columns).select_from(table).where(
-                self._saying.may_stand_in(*columns))))
 
     def _drop(self, session: Session, plan: Plan, ready: Ready, gone: Going,
               account: tuple[str, str, int]) -> Forgotten:
@@ -207,7 +200,8 @@ class _Work:
         counts['nodes_rewritten'] += forget_dropped(session, dropped)
         self._step(SUMMARIES, 0, 1)
         if self._saying is not None:
-            counts.update(forget_saying(self._store, session, self._choice, self._saying))
+            counts.update(forget_beside(
+                self._store, session, self._choice, self._saying))
         words.keep_gone(session)
         counts['questions'] = forget_questions(session, gone, words, plan.names)
         counts['model_calls'] = blank_calls(session, words, self._saying)

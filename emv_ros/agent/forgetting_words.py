@@ -1,32 +1,26 @@
-"""The words of what is forgotten where they were written down besides: questions, calls, names.
+"""The words of what is forgotten where they were written down besides: questions and calls.
 
 A word of what goes that nothing else in the memory says is gone with it: a logged question in which
 it stands is deleted, as is one that shows an id of what goes, or of the event that told of it. The
-details of calls to a model that say it are blanked. Where a text is forgotten, whatever says it
-still goes, too: names that a person gave, summaries that a model wrote, choices of parameters.
+details of calls to a model that say it are blanked.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 import re
 from typing import Any
 
-from sqlalchemy import delete, or_, select, text
+from sqlalchemy import delete, select, text
 from sqlalchemy.orm import Session
 
 from emv_ros.agent.forgetting_rows import NODES
-from emv_ros.biography.mentions import Names, rename_left, telling
+from emv_ros.biography.mentions import Names, telling
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
-from emv_ros.memory.choosing import OBJECTS, SAYING, Choice
+from emv_ros.memory.choosing import OBJECTS, SAYING
 from emv_ros.memory.going import Going
-from emv_ros.memory.queries import Window, within
 from emv_ros.memory.said_words import Saying, folded, texts_in, words_in
-from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ID_LETTERS
-from emv_ros.timeline import Interval
-from emv_ros.tree.reopening import BLANK, blank, reopen_spans
 
 # More distinct words than these are not followed; ids still are.
 MAX_WORDS = 200_000
@@ -124,64 +118,3 @@ def blank_calls(session: Session, words: Words, saying: Saying | None) -> int:
             count += 1
     session.flush()
     return count
-
-
-def forget_saying(store: MemoryStore, session: Session, choice: Choice,
-                  saying: Saying) -> Counter[str]:
-    """Take a text out of what stays and says it still; return how much of each kind changed."""
-    counts: Counter[str] = Counter()
-    if choice.references or choice.speakers:
-        return counts
-    window = Window(robots=choice.robots, start_ns=choice.start_ns, end_ns=choice.end_ns)
-    if not choice.kinds or 'observation' in choice.kinds:
-        counts['renamed'] = _forget_names(store, session, window, saying)
-    counts['nodes_rewritten'] = _blank_nodes(store, session, window, saying)
-    for item in session.scalars(select(schema.StateRow).where(or_(
-            schema.StateRow.key.startswith('telling parameters of '),
-            schema.StateRow.key.startswith('symbolic:')))):
-        if item.key.startswith('symbolic:'):
-            kept = [stay for stay in item.value.get('open', []) if not saying(stay)]
-            item.value = {**item.value, 'open': kept}
-        elif saying(item.key, item.value):
-            session.delete(item)
-    session.flush()
-    return counts
-
-
-def _forget_names(store: MemoryStore, session: Session, window: Window, saying: Saying) -> int:
-    """Take back names and reasons of persons that say it."""
-    seen, naming, verdict = schema.ObservationRow, schema.NamingRow, schema.VerdictRow
-    fitting = within(store, session, select(seen.id), seen, window)
-    names: dict[int, set[str]] = {}
-    for item in session.scalars(select(naming).where(naming.observation_id.in_(fitting))).all():
-        if saying(item.name):
-            entity_id = session.scalar(select(seen.entity_id).where(
-                seen.id == item.observation_id))
-            names.setdefault(entity_id or 0, set()).add(item.name)
-            session.delete(item)
-        elif saying(item.reason):
-            item.reason = ''
-    for said in session.scalars(select(verdict).where(verdict.first_id.in_(fitting))):
-        if saying(said.reason):
-            said.reason = ''
-    session.flush()
-    return sum(rename_left(session, [key], Names(frozenset(said), frozenset()))
-               for key, said in names.items() if key)
-
-
-def _blank_nodes(store: MemoryStore, session: Session, window: Window, saying: Saying) -> int:
-    """Blank the nodes that say it of themselves, such as a summary by a model."""
-    row = schema.NodeRow
-    found: dict[int, list[Interval]] = {}
-    ids: set[int] = set()
-    for item in session.scalars(within(store, session, select(row).where(
-            saying.may_stand_in(row.summary, row.name)), row, window)):
-        if saying(item.summary, item.name) and item.summary != BLANK:
-            ids.add(item.id)
-            found.setdefault(item.robot_id, []).append(Interval(item.start_ns, item.end_ns))
-    if not ids:
-        return 0
-    for robot_id, spans in found.items():
-        reopen_spans(session, robot_id, spans)
-    blank(session, ids)
-    return len(ids)

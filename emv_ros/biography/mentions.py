@@ -91,7 +91,8 @@ def take_back(session: Session, items: Sequence[Any], reopen: Reopen,
               is_told_by: Callable[[Any], bool] = lambda _: False) -> None:
     """Take the words of descriptions back, to be described anew where pictures show them.
 
-    is_told_by: whether an attribute tells what must not stay; what a model told goes anyway.
+    is_told_by: whether an attribute or extra tells what must not stay; what a model told goes
+    anyway.
     """
     reopen(session, 'observation', sorted(item.id for item in items))
     called: dict[int, set[str]] = {}
@@ -166,7 +167,8 @@ def _take_back(item: Any, is_told_by: Callable[[Any], bool]) -> None:
         told = {key: value for key, value in told.items() if key not in _OF_MODELS}
     item.attributes = {key: value for key, value in told.items() if not is_told_by({key: value})}
     item.extra = {key: value for key, value in item.extra.items()
-                  if key not in ('told_by', 'evidence', 'description_confidence')}
+                  if key not in ('told_by', 'evidence', 'description_confidence')
+                  and not is_told_by({key: value})}
     item.model = item.prompt_version = ''
     if item.clip_id is not None:
         item.made_by = DETECTOR  # so that it is described anew

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import String, cast, select
 from sqlalchemy.orm import Session
 
 from emv_ros.errors import NotFoundError, RecordError
@@ -29,6 +29,7 @@ RECORDS = ('image', 'joint_sample', 'pose', 'utterance', 'skill_event', 'annotat
 RAW = ('image', 'joint_sample', 'pose')
 # The columns of each kind in which words stand.
 SAYING: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(RAW, ('extra',)),
     'utterance': ('speaker', 'text', 'extra'),
     'skill_event': ('skill', 'goal_stack', 'parameters', 'trigger', 'narration', 'source_id',
                     'parent_source_id', 'extra'),
@@ -233,6 +234,8 @@ class _Chooser:
         repeating: list[int] = []
         names = SAYING[kind]
         whole = select(row).where(row.id.in_(query))
+        if kind in RAW:  # of these there are many, and few say anything
+            whole = whole.where(cast(row.extra, String) != '{}')
         if saying is not None:
             whole = whole.where(saying.may_stand_in(*(getattr(row, name) for name in names)))
         for item in self._session.scalars(whole.execution_options(yield_per=200)):
