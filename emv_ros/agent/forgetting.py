@@ -40,6 +40,7 @@ from emv_ros.memory.details import Reference
 from emv_ros.memory.entities import standing
 from emv_ros.memory.going import Going, going
 from emv_ros.memory.imports import check_whole
+from emv_ros.memory.memory_size import read_anew
 from emv_ros.memory.said_words import Saying
 from emv_ros.memory.share_guard import check_share
 from emv_ros.memory.store import MemoryStore
@@ -208,6 +209,7 @@ class _Work:
         session.execute(delete(schema.ModelReplyRow).where(schema.ModelReplyRow.robot_id.in_(
             self._store.robot_ids(session, robots))))
         scrub(session)
+        read_anew(session)
         author, reason, stamp_ns = account
         audit = schema.AuditRow(stamp_ns=stamp_ns, author=author, reason=reason,
                                 counts=_told(counts))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sqlalchemy import and_, delete, exists, func, or_, select
+from sqlalchemy import and_, case, delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.forgetting import (
@@ -184,13 +184,17 @@ def plain_lots(going: Going) -> Iterator[list[int]]:
 
 
 def freed_files(session: Session, going: Going) -> Iterator[tuple[str, str, int]]:
-    """Yield the files (SHA-256, media type, bytes) that no row needs once all is gone."""
+    """Yield the files (SHA-256, media type, bytes) that no row needs once all is gone.
+
+    Also those that are gone by their rows, of 0 bytes: what is damaged or fresh lies there still.
+    """
     row = schema.ImageRow
     images = going.ids('image')
     last = '', ''
+    size_there = func.max(case((row.gone == '', row.size_bytes), else_=0))
     while rows := session.execute(select(
-            row.sha256, row.media_type, func.max(row.size_bytes)).where(
-            row.id.in_(images), row.gone == '', or_(row.sha256 > last[0], and_(
+            row.sha256, row.media_type, size_there.label('size_bytes')).where(
+            row.id.in_(images), or_(row.sha256 > last[0], and_(
                 row.sha256 == last[0], row.media_type > last[1]))).group_by(
             row.sha256, row.media_type).order_by(row.sha256, row.media_type).limit(LOT)).all():
         last = rows[-1].sha256, rows[-1].media_type

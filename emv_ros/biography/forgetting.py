@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import and_, delete, func, or_, select, update
@@ -39,6 +39,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.clearing import note_files
 from emv_ros.memory.entities import merged_ids
+from emv_ros.memory.gone_pictures import DAMAGED, FORGOTTEN, MISSING
 from emv_ros.memory.redaction import redact
 from emv_ros.memory.stay_state import drop_stays
 from emv_ros.memory.store import MemoryStore
@@ -61,6 +62,7 @@ class Plan:
     names: Names
     objects: Sequence[int]
     files: Mapping[File, ShownFile]  # in which boxes are filled
+    lost: Mapping[File, ShownFile] = field(default_factory=dict)  # that rows say are gone
 
     @property
     def ids(self) -> list[int]:
@@ -100,8 +102,10 @@ def plan_named(session: Session, ids: Sequence[int], whole: Sequence[int],
         found |= objects_showing(session, part, is_whole) if part else set()
     if entire:
         found |= objects_called(session, {item.robot_id for item in rows}, names.gone)
+    files = files_showing(session, [item.id for item in rows], sorted(found))
     return Plan(rows, gone, left, names, sorted(found),
-                files_showing(session, [item.id for item in rows], sorted(found)))
+                {file: shown for file, shown in files.items() if shown.is_kept},
+                {file: shown for file, shown in files.items() if not shown.is_kept})
 
 
 def plan_plain(session: Session, ids: Sequence[int]) -> Plan:
@@ -181,6 +185,7 @@ def apply_plan(session: Session, plan: Plan, ready: Ready, reopen: Reopen) -> Co
     counts['scenes_changed'], counts['relations'] = take_out(session, plan.objects, reopen)
     counts['texts_of_others'] = forget_mentions(session, plan.rows, plan.names, reopen)
     counts['picture_vectors'] = _rename_files(session, plan, ready)
+    _give_up(session, plan)
     hand_over(session, plan.ids)
     member = schema.NodeMemberRow
     session.execute(delete(member).where(
@@ -215,3 +220,15 @@ def _rename_files(session: Session, plan: Plan, ready: Ready) -> int:
     gone: Any = session.execute(delete(vector).where(among(vector.image_id, ids)))
     note_files(session, old)
     return int(gone.rowcount)
+
+
+def _give_up(session: Session, plan: Plan) -> None:
+    """Note the files to be deleted that are gone by their rows: one may lie there, or come back."""
+    if not plan.lost:
+        return
+    image = schema.ImageRow
+    ids = [key for shown in plan.lost.values() for key in shown.image_ids]
+    session.execute(update(image).where(
+        among(image.id, ids), image.gone.in_((MISSING, DAMAGED))).values(gone=FORGOTTEN)
+        .execution_options(synchronize_session=False))
+    note_files(session, plan.lost)

@@ -25,10 +25,14 @@ File = tuple[str, str]  # the SHA-256 and the media type of a stored picture
 
 @dataclass(slots=True)
 class ShownFile:
-    """One file with the boxes to fill (None: all of it) and the ids of its rows."""
+    """One file with the boxes to fill (None: all of it) and the ids of its rows.
+
+    `is_kept`: a row needs it; else all of them say that it is gone.
+    """
 
     width: int
     height: int
+    is_kept: bool = False
     boxes: set[Box | None] = field(default_factory=set)
     image_ids: set[int] = field(default_factory=set)
 
@@ -105,6 +109,7 @@ def _files(session: Session, boxes: dict[int, set[Box | None]]) -> dict[File, Sh
                                     ShownFile(item.width, item.height))
             file.boxes |= boxes.get(item.id, set())
             file.image_ids.add(item.id)
+            file.is_kept |= not item.gone
     return {file: shown for file, shown in found.items() if shown.boxes}
 
 

@@ -6,7 +6,7 @@ now and then. A database on a server counts as nothing here.
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
@@ -35,6 +35,11 @@ def take_off(session: Session, size_bytes: int) -> None:
     if known is not None:
         session.merge(schema.StateRow(key=KEY, value={
             **known.value, 'bytes': max(0, known.value['bytes'] - size_bytes)}))
+
+
+def read_anew(session: Session) -> None:
+    """Have all pictures read again, in the caller's transaction that changed them otherwise."""
+    session.execute(delete(schema.StateRow).where(schema.StateRow.key == KEY))
 
 
 def database_bytes(session: Session) -> int:

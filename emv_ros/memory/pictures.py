@@ -84,10 +84,14 @@ class PictureFolder:
         return data
 
     def delete(self, sha256: str, media_type: str) -> None:
-        """Remove the file if it is there. Raises StoreError where that cannot be done."""
+        """Remove the file if it is there, also one that a `discard` that was cut off put aside.
+
+        Raises StoreError where that cannot be done.
+        """
         target = self.path(sha256, media_type)
         try:
             target.unlink(missing_ok=True)
+            _aside(target).unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f'cannot remove the picture file {target}: {error}') from error
 
