@@ -6,10 +6,13 @@ now and then. A database on a server counts as nothing here.
 
 from __future__ import annotations
 
-from sqlalchemy import delete, func, select
-from sqlalchemy.orm import Session
+from collections.abc import Sequence
+
+from sqlalchemy import delete, exists, func, select
+from sqlalchemy.orm import Session, aliased
 
 from emv_ros.memory import schema
+from emv_ros.memory.among import among
 from emv_ros.memory.store import MemoryStore
 
 KEY = 'memory:bytes'
@@ -29,12 +32,21 @@ def used_bytes(store: MemoryStore) -> int:
     return database + pictures
 
 
-def take_off(session: Session, size_bytes: int) -> None:
-    """Note, in the caller's transaction, that pictures of so many bytes were dropped."""
+def take_off(session: Session, image_ids: Sequence[int]) -> int:
+    """Note, in the caller's transaction, that pictures went; return the bytes of files that go.
+
+    Their rows say already that they are gone. A file that another picture needs stays.
+    """
+    row, other = schema.ImageRow, aliased(schema.ImageRow)
+    each = select(func.max(row.size_bytes).label('size')).where(
+        among(row.id, image_ids), ~exists().where(
+            other.sha256 == row.sha256, other.gone == '')).group_by(row.sha256).subquery()
+    freed = int(session.scalar(select(func.sum(each.c.size))) or 0)
     known = session.get(schema.StateRow, KEY, with_for_update=True)
     if known is not None:
         session.merge(schema.StateRow(key=KEY, value={
-            **known.value, 'bytes': max(0, known.value['bytes'] - size_bytes)}))
+            **known.value, 'bytes': max(0, known.value['bytes'] - freed)}))
+    return freed
 
 
 def read_anew(session: Session) -> None:
@@ -60,7 +72,10 @@ def _picture_bytes(session: Session,
             row.sha256).subquery()
         total = int(session.scalar(select(func.sum(each.c.size))) or 0)
         return total, {'read': highest, 'upto': highest, 'bytes': total}
-    new = int(session.scalar(select(func.sum(row.size_bytes)).where(
-        row.id > known['upto'], row.gone == '')) or 0)
-    total = known['bytes'] + new
+    other = aliased(row)
+    each = select(func.max(row.size_bytes).label('size')).where(
+        row.id > known['upto'], row.gone == '', ~exists().where(
+            other.sha256 == row.sha256, other.gone == '', other.id <= known['upto'])).group_by(
+        row.sha256).subquery()
+    total = known['bytes'] + int(session.scalar(select(func.sum(each.c.size))) or 0)
     return total, known | {'upto': highest, 'bytes': total}

@@ -35,7 +35,7 @@ from emv_ros.memory.retention_rules import DISK, SIZE, Rule, is_wanted, rules_of
 from emv_ros.memory.share_guard import FEW, check_share
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
-from emv_ros.timeline import parse_zone
+from emv_ros.timeline import MAX_NS, parse_zone
 
 # As long as one run works after a consolidation, s; the next one goes on.
 RUN_S = 10.0
@@ -216,7 +216,7 @@ class _Run:
         budget = {kind: count if self._is_all(kind) else int(
             count * self.settings.memory.max_share) for kind, count in self._stored.items()}
         for stage in stages:
-            rule = Rule(stage, self.now_ns + 1, makes_room=True)
+            rule = Rule(stage, MAX_NS, makes_room=True)
             active = list(self.robots)
             while active and needed > 0 and budget[rule.kind] > 0 and not self._is_over:
                 for robot_id in list(active):
@@ -252,26 +252,20 @@ class _Run:
             at = lot.at
             if not lot.stamps:
                 continue
-            before = self._database_bytes()
             if self.report.is_preview:
                 self.report.count(reason, lot)
-                gone = len(lot.stamps)
+                gone, freed = len(lot.stamps), lot.size_bytes
             else:
-                gone = self._drop(robot_id, rule, lot, reason)
+                gone, freed = self._drop(robot_id, rule, lot, reason)
             went += gone
             budget[rule.kind] -= gone
-            needed -= lot.size_bytes if lot.kind == 'image' else max(
-                0, before - self._database_bytes())
+            needed -= freed
         self._note(robot_id, rule, at=at)
         return needed, False
 
     def _is_all(self, kind: str) -> bool:
         """Whether all of a kind may go at once."""
         return self.force or self._stored[kind] < FEW or self.settings.memory.max_share >= 1.0
-
-    def _database_bytes(self) -> int:
-        with self.store.reading() as session:
-            return database_bytes(session)
 
     # Lots
 
@@ -283,27 +277,29 @@ class _Run:
     def _is_over(self) -> bool:
         return self._cancel.is_set() or time.monotonic() > self._until
 
-    def _drop(self, robot_id: int, rule: Rule, lot: Lot, reason: str) -> int:
-        """Drop a lot in one transaction, then let others write; return how many rows went."""
+    def _drop(self, robot_id: int, rule: Rule, lot: Lot, reason: str) -> tuple[int, int]:
+        """Drop a lot in one transaction, then let others write; return (rows, bytes) that went."""
         began = time.monotonic()
         with self.store.writing() as session:
             if lot.kind == 'image':
-                gone = len(drop_pictures(session, lot.stamps))
-                take_off(session, lot.size_bytes)
+                dropped = drop_pictures(session, lot.stamps)
+                gone, freed = len(dropped), take_off(session, dropped)
             else:
+                before = database_bytes(session)
                 table = schema.KINDS[lot.kind]
                 settled = set(session.scalars(select(table.id).where(
                     among(table.id, list(lot.stamps)), table.pending.is_(False))))
                 stamps = {key: stamp for key, stamp in lot.stamps.items() if key in settled}
                 drop_rows(session, robot_id, lot.kind, stamps)
-                gone = len(stamps)
+                session.flush()
+                gone, freed = len(stamps), max(0, before - database_bytes(session))
             self._put(session, robot_id, rule, at=lot.at)
             self._account(session, reason, lot.kind, gone)
         self.report.count(reason, lot, gone)
         if lot.kind == 'image':
             self.report.files += clear_dropped(self.store, self._fresh_s)
         self._cancel.wait(min(REST_S, time.monotonic() - began))
-        return gone
+        return gone, freed
 
     def _account(self, session: Session, reason: str, kind: str, count: int) -> None:
         """Keep numbers of what went: a row for each run and reason."""

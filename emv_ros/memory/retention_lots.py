@@ -1,8 +1,8 @@
 """What is to go of one robot's records, found a lot at a time in order of time.
 
 A scan walks over the old rows of one kind and says of each lot what goes. Rows that wait for
-consolidation are passed over, pictures that perception has yet to look at too, and records of a
-simulated clock, whose stamps are no dates. Nothing is changed here: whoever counts and whoever
+consolidation are passed over, pictures that perception has yet to look at too, and by age records
+of a simulated clock, whose stamps are no dates. Nothing is changed here: whoever counts and whoever
 drops reads the same.
 """
 
@@ -75,6 +75,7 @@ class PictureScan:
     evidence: PictureEvidence
     is_looked_at: bool = False  # whether perception looks at every picture
     period_ns: int = 0
+    is_by_age: bool = True
     _last: dict[tuple[str, bool], int] = field(default_factory=dict)
     _count: dict[tuple[str, bool], int] = field(default_factory=dict)
     _marks: dict[tuple[str, int], Mark] = field(default_factory=dict)
@@ -86,7 +87,7 @@ class PictureScan:
             select(row.id, row.session_id, row.stamp_ns, row.camera, row.is_depth, row.size_bytes,
                    row.pending).where(
                 row.robot_id == self.robot_id, row.gone == '', row.stamp_ns < self.before_ns,
-                *_behind(row, at), _is_dated(row))
+                *_behind(row, at), *_dated(row, self.is_by_age))
             .order_by(row.stamp_ns, row.id).limit(PICTURE_LOT)).all()
         if not rows:
             return None
@@ -143,6 +144,7 @@ class RowScan:
     robot_id: int
     kind: str
     before_ns: int
+    is_by_age: bool = True
 
     def lot(self, session: Session, at: Place) -> Lot | None:
         """Return what goes behind a place; None at the end."""
@@ -157,7 +159,7 @@ class RowScan:
         rows = session.execute(
             select(table.id, table.stamp_ns).where(
                 table.robot_id == self.robot_id, table.pending.is_(False), *ended,
-                *_behind(table, at), _is_dated(table))
+                *_behind(table, at), *_dated(table, self.is_by_age))
             .order_by(table.stamp_ns, table.id).limit(LOTS.get(self.kind, ROW_LOT))).all()
         if not rows:
             return None
@@ -181,9 +183,9 @@ def _behind(table: Any, at: Place) -> tuple[Any, ...]:
             or_(table.stamp_ns > at[0], and_(table.stamp_ns == at[0], table.id > at[1])))
 
 
-def _is_dated(table: Any) -> Any:
+def _dated(table: Any, is_by_age: bool) -> tuple[Any, ...]:
     run = aliased(schema.SessionRow)
-    return ~exists().where(run.id == table.session_id, run.clock_source == 'sim')
+    return (~exists().where(run.id == table.session_id, run.clock_source == 'sim'),) * is_by_age
 
 
 def _has_picture() -> Any:

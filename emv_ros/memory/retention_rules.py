@@ -53,9 +53,9 @@ class Rule:
              settings: RetentionSettings) -> Scan:
         """Return a scan for the records of a robot that go."""
         if self.kind != 'image':
-            return RowScan(robot_id, self.kind, self.before_ns)
+            return RowScan(robot_id, self.kind, self.before_ns, not self.makes_room)
         return PictureScan(robot_id, self.name, self.before_ns, evidence, is_looked_at,
-                           round(settings.thin_period_s * SECOND_NS))
+                           round(settings.thin_period_s * SECOND_NS), not self.makes_room)
 
 
 def rules_of(settings: RetentionSettings, now_ns: int, zone: tzinfo) -> list[Rule]:

@@ -20,7 +20,7 @@ from emv_ros.errors import PictureGoneError
 from emv_ros.memory import schema
 from emv_ros.memory.clip_writer import Mark, set_mark
 from emv_ros.memory.dropped_files import NOTE, clear_dropped
-from emv_ros.memory.memory_size import used_bytes
+from emv_ros.memory.memory_size import database_bytes, used_bytes
 from emv_ros.memory.retention import preview, retain
 from emv_ros.memory.retention_rules import rules_of
 from emv_ros.memory.store import MemoryStore
@@ -342,6 +342,42 @@ def test_of_a_full_memory_pictures_thin_out_first_then_motion_then_scenes(memory
     assert (done.dropped['joint_sample'], done.dropped['scene']) == (700, 31)
     assert gone(memory) == list(range(1, 17))
     assert memory.counts()['utterance'] == 30 and 'not enough of it may go' in done.notes[-1]
+
+
+def test_files_that_several_pictures_share_count_once(memory):
+    """The size that is kept is that of the files; room is made until there is some."""
+    def rows(first_s, count):
+        return [ImageRecord(
+            stamp_ns=at(first_s + number), camera='head', media_type='image/jpeg', width=4,
+            height=3, size_bytes=1000, sha256=memory.get('image', 1 + number % 4).sha256)
+            for number in range(count)]
+
+    def pictures():
+        with memory.reading() as session:
+            database = database_bytes(session)
+        return used_bytes(memory) - database, sum(
+            path.stat().st_size for path in memory.pictures)
+
+    shoot(memory, 0, 1, 2, 3)
+    memory.add_many(rows(4, 36))
+    settle(memory)
+    assert pictures() == (4000, 4000)
+    done = run(memory, min_free_bytes=10_000, free=8_700)  # 1500 are wanted
+    assert (done.files, gone(memory)) == (2, list(range(2, 41, 2)))
+    assert pictures() == (2000, 2000)
+    memory.add_many(rows(100, 1))
+    memory.add_many(rows(200, 1))
+    assert pictures() == (2000, 2000)
+
+
+@pytest.mark.parametrize('stamp_s, clock', [(5, 'sim'), (400 * DAY_S, 'wall')])
+def test_room_is_made_also_of_what_has_no_age(memory, stamp_s, clock):
+    memory.begin_session(start_ns=0, clock_source=clock)
+    shoot(memory, *(stamp_s + number for number in range(10)))
+    settle(memory)
+    assert run(memory, picture_days=1, evidence_days=1).dropped == {}
+    done = run(memory, min_free_bytes=10_000, free=8_000)
+    assert done.dropped == {'image': 3} and gone(memory) == [2, 4, 6]
 
 
 def test_a_nearly_full_disk_costs_pictures_alone(memory):
