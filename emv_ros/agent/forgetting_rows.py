@@ -80,11 +80,12 @@ def _add_of_scenes(session: Session, going: Going) -> None:
     seen, part, scene = schema.ObservationRow, schema.SceneObjectRow, schema.SceneRow
     for lot in going.lots('scene'):
         pairs = session.execute(
-            select(part.instance, scene.session_id, func.min(scene.stamp_ns),
+            select(part.instance, scene.robot_id, scene.session_id, func.min(scene.stamp_ns),
                    func.max(scene.stamp_ns)).join(scene, scene.id == part.scene_id).where(
                 among(scene.id, lot), part.instance != '').group_by(
-                part.instance, scene.session_id)).all()
-        for instance, session_id, first_ns, last_ns in pairs:
+                part.instance, scene.robot_id, scene.session_id)).all()
+        found: dict[str, list[int]] = {'observation': [], REPEATING: []}
+        for instance, robot_id, session_id, first_ns, last_ns in pairs:
             for item in session.execute(select(seen.id, seen.stamp_ns, seen.end_ns).where(
                     seen.instance == instance, seen.session_id == session_id,
                     seen.made_by != SOURCE, seen.clip_id.is_(None),
@@ -92,9 +93,12 @@ def _add_of_scenes(session: Session, going: Going) -> None:
                 stays = session.scalar(select(part.id).join(
                     scene, scene.id == part.scene_id).where(
                     scene.session_id == session_id, part.instance == instance,
-                    part.stamp_ns >= item.stamp_ns, part.stamp_ns <= item.end_ns,
-                    scene.id.not_in(going.ids('scene'))).limit(1))
-                going.add('observation' if stays is None else REPEATING, [item.id])
+                    # By the index of time, or each observation would read all of its session.
+                    scene.robot_id == robot_id, scene.stamp_ns >= item.stamp_ns,
+                    scene.stamp_ns <= item.end_ns, ~going.has('scene', scene.id)).limit(1))
+                found['observation' if stays is None else REPEATING].append(item.id)
+        for kind, ids in found.items():
+            going.add(kind, ids)
 
 
 def _add_beside(session: Session, going: Going) -> None:
@@ -189,18 +193,17 @@ def freed_files(session: Session, going: Going) -> Iterator[tuple[str, str, int]
     Also those that are gone by their rows, of 0 bytes: what is damaged or fresh lies there still.
     """
     row = schema.ImageRow
-    images = going.ids('image')
     last = '', ''
     size_there = func.max(case((row.gone == '', row.size_bytes), else_=0))
     while rows := session.execute(select(
             row.sha256, row.media_type, size_there.label('size_bytes')).where(
-            row.id.in_(images), or_(row.sha256 > last[0], and_(
+            going.has('image', row.id), or_(row.sha256 > last[0], and_(
                 row.sha256 == last[0], row.media_type > last[1]))).group_by(
             row.sha256, row.media_type).order_by(row.sha256, row.media_type).limit(LOT)).all():
         last = rows[-1].sha256, rows[-1].media_type
         kept = {(item.sha256, item.media_type) for item in session.execute(
             select(row.sha256, row.media_type).where(
-                row.sha256.in_([item.sha256 for item in rows]), row.id.not_in(images),
+                row.sha256.in_([item.sha256 for item in rows]), ~going.has('image', row.id),
                 row.gone == '').distinct())}
         for sha256, media_type, size in rows:
             if (sha256, media_type) not in kept:

@@ -36,6 +36,7 @@ class Words:
 
     def __init__(self, session: Session, going: Going) -> None:
         self.words: set[str] = set()
+        self._joined: list[str] = []
         for kind in ('utterance', 'skill_event', 'annotation', 'observation'):
             row = schema.KINDS[kind]
             for lot in going.lots(kind):
@@ -58,31 +59,32 @@ class Words:
 
     def keep_gone(self, session: Session) -> None:
         """Leave the words that nothing says any more; call it when all has gone."""
+        self._take_out_names(session)
+        session.flush()
+        if session.get_bind().dialect.name == 'sqlite':
+            asked = text('SELECT rowid FROM document_text WHERE document_text MATCH :word LIMIT 1')
+            self.words = {word for word in self.words if session.execute(
+                asked, {'word': f'"{word}"'}).first() is None}
+        else:
+            row = schema.DocumentRow
+            for said in session.scalars(select(row.text).execution_options(yield_per=500)):
+                self.words -= words_in(said)
+        self._joined = [word for word in self.words if _UNSPACED.search(word)]
+
+    def _take_out_names(self, session: Session) -> None:
         names: set[str] = set()
         for column in (schema.SceneObjectRow.name, schema.EntityRow.name,
                        schema.SkillEventRow.skill, schema.UtteranceRow.speaker):
             for name in session.scalars(select(column).distinct()):
                 names |= words_in(name)
         self.words -= names
-        session.flush()
-        if session.get_bind().dialect.name == 'sqlite':
-            asked = text('SELECT rowid FROM document_text WHERE document_text MATCH :word LIMIT 1')
-            self.words = {word for word in self.words if session.execute(
-                asked, {'word': f'"{word}"'}).first() is None}
-            return
-        row = schema.DocumentRow
-        for said in session.scalars(select(row.text).execution_options(yield_per=500)):
-            if not self.words:
-                return
-            self.words -= words_in(said)
 
     def told_in(self, value: Any) -> bool:
         """Whether a stored value has a word that is gone, of a script without spaces anywhere."""
         if not self.words.isdisjoint(words_in(value)):
             return True
-        joined = [word for word in self.words if _UNSPACED.search(word)]
-        return bool(joined) and any(word in folded(said) for said in texts_in(value)
-                                    for word in joined)
+        return bool(self._joined) and any(word in text for text in map(folded, texts_in(value))
+                                          for word in self._joined)
 
 
 def forget_questions(session: Session, going: Going, words: Words, names: Names | None) -> int:

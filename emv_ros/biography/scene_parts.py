@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.among import among
 
 Reopen = Callable[[Session, str, Iterable[int]], None]
+Span = tuple[int, int]  # the first and last stamp
 
 CHUNK = 500
 # In `extra` of a scene: why parts of it were refused, in words that quote them.
@@ -24,35 +26,65 @@ def objects_showing(session: Session, rows: Sequence[Any], is_whole: bool) -> se
     By the link to their observation; by the instance within its span, and with `is_whole` in all of
     its session, except for what is of an observation that stays.
     """
-    part, scene, seen = schema.SceneObjectRow, schema.SceneRow, schema.ObservationRow
-    going = {row.id for row in rows}
+    part, going = schema.SceneObjectRow, {row.id for row in rows}
     found = set(session.scalars(select(part.id).where(
         among(part.observation_id, [row.id for row in rows]))))
-    spans: dict[tuple[int, str], list[tuple[int, int]]] = {}
+    spans: dict[int, dict[str, list[Span]]] = {}
     for row in rows:
         if row.instance:
-            spans.setdefault((row.session_id, row.instance), []).append(
-                (row.stamp_ns, max(row.stamp_ns, row.end_ns)))
-    for (session_id, instance), told in spans.items():
-        others = [(first, max(first, last)) for key, first, last in session.execute(
-            select(seen.id, seen.stamp_ns, seen.end_ns).where(
-                seen.session_id == session_id, seen.instance == instance)) if key not in going]
-        query = select(part.id, part.stamp_ns, part.observation_id).join(
-            scene, scene.id == part.scene_id).where(
-            scene.session_id == session_id, part.instance == instance)
-        if not is_whole:
-            query = query.where(
-                scene.stamp_ns >= min(first for first, _ in told),
-                scene.stamp_ns <= max(last for _, last in told))
-        found.update(
-            key for key, stamp_ns, observation_id in session.execute(query)
-            if observation_id is None and (_is_in(stamp_ns, told) or (
-                is_whole and not _is_in(stamp_ns, others))))
+            spans.setdefault(row.session_id, {}).setdefault(row.instance, []).append(_span(row))
+    for session_id, told in spans.items():
+        ordered = sorted(told)
+        for start in range(0, len(ordered), CHUNK):
+            instances = ordered[start:start + CHUNK]
+            found |= _in_session(session, session_id, {
+                name: told[name] for name in instances}, going, is_whole)
     return found
 
 
-def _is_in(stamp_ns: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(first <= stamp_ns <= last for first, last in spans)
+def _in_session(session: Session, session_id: int, told: dict[str, list[Span]],
+                going: Collection[int], is_whole: bool) -> set[int]:
+    """Return the objects of some instances that lie in spans, or with `is_whole` in no other."""
+    part, scene, seen = schema.SceneObjectRow, schema.SceneRow, schema.ObservationRow
+    others: dict[str, list[Span]] = {name: [] for name in told}
+    for item in session.execute(
+            select(seen.id, seen.instance, seen.stamp_ns, seen.end_ns).where(
+                seen.session_id == session_id, seen.instance.in_(told))):
+        if item.id not in going:
+            others[item.instance].append(_span(item))
+    its = {name: _Spans(spans) for name, spans in told.items()}
+    left = {name: _Spans(spans) for name, spans in others.items()}
+    query = select(part.id, part.instance, part.stamp_ns).join(
+        scene, scene.id == part.scene_id).where(
+        scene.session_id == session_id, part.instance.in_(told), part.observation_id.is_(None))
+    if not is_whole:
+        query = query.where(
+            scene.stamp_ns >= min(first_ns for spans in told.values() for first_ns, _ in spans),
+            scene.stamp_ns <= max(last_ns for spans in told.values() for _, last_ns in spans))
+    return {key for key, name, stamp_ns in session.execute(query)
+            if stamp_ns in its[name] or (is_whole and stamp_ns not in left[name])}
+
+
+class _Spans:
+    """Spans of time, ends included: whether a stamp lies in one is found by halving."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for first_ns, last_ns in sorted(spans):
+            if self._ends and first_ns <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], last_ns)
+            else:
+                self._starts.append(first_ns)
+                self._ends.append(last_ns)
+
+    def __contains__(self, stamp_ns: int) -> bool:
+        place = bisect_right(self._starts, stamp_ns) - 1
+        return place >= 0 and stamp_ns <= self._ends[place]
+
+
+def _span(row: Any) -> Span:
+    return row.stamp_ns, max(row.stamp_ns, row.end_ns)
 
 
 def objects_called(session: Session, robot_ids: Collection[int],
