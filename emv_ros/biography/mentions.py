@@ -80,7 +80,7 @@ def forget_mentions(session: Session, rows: Sequence[Any], names: Names, reopen:
                 found[item.id] = item
     # Texts that one of these told for others are told by none any more.
     for item in session.scalars(select(row).where(
-            row.extra['told_by']['id'].as_integer().in_(sorted(going)))):
+            among(row.extra['told_by']['id'].as_integer(), sorted(going)))):
         if item.id not in going:
             found[item.id] = item
     take_back(session, list(found.values()), reopen, telling(names.all))
@@ -110,8 +110,8 @@ def take_back(session: Session, items: Sequence[Any], reopen: Reopen,
 def once_called(session: Session, names: Names) -> list[int]:
     """Return entities that no longer hold what is called so, and still answer to such a name."""
     entity = schema.EntityRow
-    merged = session.scalars(select(entity.id).where(entity.merged_into.is_not(None)).where(
-        entity.name.in_(sorted(names.gone))))
+    merged = [key for called in _lots(names.gone) for key in session.scalars(select(
+        entity.id).where(entity.merged_into.is_not(None), entity.name.in_(called)))]
     found = set(standing(session, merged).values())
     for key, attributes in session.execute(select(entity.id, entity.attributes).where(
             cast(entity.attributes, String).contains(f'"{ALIASES}"'))):
@@ -205,10 +205,13 @@ def _pattern(words: Collection[str]) -> re.Pattern[str] | None:
 
 def _staying(session: Session, column: Any, words: Collection[str],
              others: Any) -> Iterable[str]:
+    for part in _lots(words):
+        yield from session.scalars(select(column).where(column.in_(part), others).distinct())
+
+
+def _lots(words: Iterable[str]) -> Iterable[list[str]]:
     told = sorted(words)
-    for start in range(0, len(told), 500):
-        yield from session.scalars(select(column).where(
-            column.in_(told[start:start + 500]), others).distinct())
+    return (told[start:start + 500] for start in range(0, len(told), 500))
 
 
 def _spans(rows: Sequence[Any]) -> list[tuple[int, int, int]]:

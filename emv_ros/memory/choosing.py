@@ -37,6 +37,8 @@ SAYING: dict[str, tuple[str, ...]] = {
     'scene': ('camera', 'extra'),
     'observation': ('name', 'instance', 'event', 'text', 'location', 'attributes', 'extra'),
     'query': ('question', 'answer', 'message', 'evidence', 'trace')}
+# So many ids that name nothing are told of.
+TOLD = 10
 _RELATION = ('subject', 'predicate', 'object')
 _OBJECT = ('name', 'instance', 'frame', 'state')
 # Among what goes: observations that were asked for as such, so that no picture may show them;
@@ -118,7 +120,8 @@ def _add_references(session: Session, references: Collection[Reference],
         row = schema.KINDS[kind]
         there = set(session.scalars(select(row.id).where(among(row.id, sorted(keys)))))
         if gone := sorted(keys - there):
-            told = ', '.join(f'{ID_LETTERS[kind]}{key}' for key in gone)
+            told = ', '.join(f'{ID_LETTERS[kind]}{key}' for key in gone[:TOLD])
+            told += f' and {len(gone) - TOLD:,} more' if len(gone) > TOLD else ''
             raise NotFoundError(f'there is no {kind.replace("_", " ")} {told}')
     for key in sorted(by_kind.pop('node', ())):
         _add_below(session, key, going)

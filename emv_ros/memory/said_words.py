@@ -12,6 +12,8 @@ import unicodedata
 
 from sqlalchemy import ColumnElement, String, cast, or_, true
 
+# A longer pattern is refused by databases.
+LONGEST = 1000
 _PLAIN = re.compile(r'[A-Za-z0-9]+')
 _OTHER_LETTERS = r'[^ -~]|\\u'
 _WORD = re.compile(r'\w{3,}')
@@ -23,7 +25,7 @@ class Saying:
     def __init__(self, text: str) -> None:
         self._asked = squeezed(text)
         # The database folds plain letters alone, and JSON columns may hold others escaped.
-        self._hint = max(_PLAIN.findall(self._asked), key=len, default='')
+        self._hint = max(_PLAIN.findall(self._asked), key=len, default='')[:LONGEST]
 
     def __call__(self, *values: Any) -> bool:
         """Whether a value, or a name or a value in it, says the text."""

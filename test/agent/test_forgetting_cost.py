@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from typing import Any
 
-from sqlalchemy import insert, select
-from test_forgetting_kinds import at, open_store
+import pytest
+from sqlalchemy import insert, select, update
+from sqlalchemy.event import listen
+from test_forgetting_kinds import at, open_store, wipe
 
 from emv_ros.agent.forgetting_rows import add_along
 from emv_ros.biography.scene_parts import _Spans, objects_showing
+from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
 from emv_ros.memory.going import going
 from emv_ros.memory.store import MemoryStore
+from emv_ros.records import Observation, Utterance
 
 STEPS = 1000  # of SQLite's machine, between two looks
 
@@ -87,3 +92,31 @@ def test_a_stamp_lies_in_spans_as_each_of_them_tells() -> None:
         assert [stamp for stamp in range(-2, 120) if stamp in told] == [
             stamp for stamp in range(-2, 120)
             if any(first <= stamp <= last for first, last in spans)]
+
+
+def test_statements_stay_small_however_much_goes(tmp_path: Any) -> None:
+    """As on databases that take few parameters a statement: each takes a thousand here."""
+    count = 1500
+    with open_store(tmp_path) as store:
+        keys = store.add_many(Observation(
+            stamp_ns=at(number), end_ns=at(number), name=f'thing {number}',
+            instance=f'thing_{number}') for number in range(count))
+        with store.writing() as session:
+            session.execute(insert(schema.EntityRow), [
+                {'robot_id': 1, 'name': f'thing {number}', 'is_person': False, 'attributes': {}}
+                for number in range(count)])
+            session.execute(update(schema.ObservationRow).values(
+                entity_id=schema.ObservationRow.id))
+        store.close()
+        listen(store._engine, 'connect', lambda raw, _: raw.setlimit(
+            sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1010))
+        done = wipe(store, *(('observation', key) for key in keys))
+        assert (done.numbers['observations'], done.numbers['entities']) == (count, count)
+        with pytest.raises(NotFoundError, match=r'o1, o2, .* and 1,490 more$'):
+            wipe(store, *(('observation', key) for key in keys))
+
+
+def test_words_of_any_length_can_be_looked_for(tmp_path: Any) -> None:
+    with open_store(tmp_path) as store:
+        store.add(Utterance(stamp_ns=at(0), speaker='', text='a' * 100_000))
+        assert wipe(store, text='A' * 60_000).numbers['utterances'] == 1
