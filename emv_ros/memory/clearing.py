@@ -145,6 +145,7 @@ def _rewrite(store: MemoryStore) -> bool:
     clear_copies(store.folder)
     if not store.rewrite():
         return False
+    clear_caches(store.folder)  # again: who read in it until now may have written what it held
     with store.writing() as session:
         session.execute(delete(schema.StateRow).where(schema.StateRow.key == REWRITE))
     store.fold_log()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from test_forgetting_kinds import (
 
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import schema
+from emv_ros.memory.clearing import is_noted
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord, JointSample, Observation, Pose, Utterance
 
@@ -100,3 +103,28 @@ def test_words_in_an_account_alone_can_be_forgotten(store: MemoryStore) -> None:
         wipe(store, text=SECRET, end_ns=at(5))
     wipe(store, text=SECRET, start_ns=at(5))
     assert files_with(store.folder) == [] and ids(store, 'utterance') == [1]
+
+
+def test_a_cache_that_a_reader_writes_meanwhile_goes_too(store: MemoryStore) -> None:  # noqa: F811
+    """A reader that began before keeps what it read, while the forgetting waits for its end."""
+    key = store.add(Utterance(stamp_ns=at(0), speaker='', text=SECRET))
+    cache = store.folder / 'cache'
+    cache.mkdir()
+    (cache / 'old.bin').write_bytes(b'old')
+    is_reading = threading.Event()
+
+    def read() -> None:
+        with store.reading() as session:
+            told = session.scalars(select(schema.UtteranceRow.text)).one()
+            is_reading.set()
+            until = time.monotonic() + 20
+            while (cache / 'old.bin').exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            (cache / 'new.bin').write_bytes(told.encode())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert is_reading.wait(20)
+    assert wipe(store, ('utterance', key)).numbers['utterances'] == 1
+    reader.join(20)
+    assert not is_noted(store) and list(cache.iterdir()) == []
