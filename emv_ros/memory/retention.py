@@ -31,7 +31,7 @@ from emv_ros.memory.memory_size import database_bytes, take_off, used_bytes
 from emv_ros.memory.picture_evidence import PictureEvidence, cited
 from emv_ros.memory.retention_lots import Lot, Place, lots_of
 from emv_ros.memory.retention_report import RetentionReport
-from emv_ros.memory.retention_rules import DISK, SIZE, Rule, is_wanted, rules_of
+from emv_ros.memory.retention_rules import DISK, PICTURES, SIZE, Rule, is_wanted, rules_of
 from emv_ros.memory.share_guard import FEW, check_share
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
@@ -193,7 +193,9 @@ class _Run:
         """Drop what makes the memory larger than it may be."""
         limit = self.settings.retention.max_bytes
         if limit and (used := used_bytes(self.store)) > limit:
-            left = self._make_room('size', SIZE, used - round(limit * (1 - SLACK)))
+            with self.store.reading() as session:
+                stages = SIZE if database_bytes(session) else PICTURES
+            left = self._make_room('size', stages, used - round(limit * (1 - SLACK)))
             if left > 0 and not self.report.is_preview:
                 self.report.notes.append(
                     f'the memory had {used:,} bytes, more than the {limit:,} of '

@@ -17,9 +17,11 @@ from emv_ros.timeline import SECOND_NS, day_span, local_date
 
 # For want of room: pictures thin out first, then motion and scenes go; evidence comes last.
 SIZE = ('half', 'half_of_scenes', 'joint_sample', 'pose', 'scene', 'evidence')
+# The bytes of a server's database are not known, so that its rows make no room.
+PICTURES = ('half', 'half_of_scenes', 'evidence')
 # Rows of a database give no room back to the disk, so that here pictures alone go; at last also
 # those that wait.
-DISK = ('half', 'half_of_scenes', 'evidence', 'all')
+DISK = (*PICTURES, 'all')
 PICTURE_RULES = frozenset(('thin', 'old', 'evidence', 'half', 'half_of_scenes', 'all'))
 # Of the rules for other kinds than pictures, the setting of each.
 _ROW_DAYS = {'joint_sample': 'motion_days', 'pose': 'motion_days', 'scene': 'scene_days',

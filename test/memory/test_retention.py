@@ -380,6 +380,17 @@ def test_room_is_made_also_of_what_has_no_age(memory, stamp_s, clock):
     assert done.dropped == {'image': 3} and gone(memory) == [2, 4, 6]
 
 
+def test_rows_go_only_where_they_give_room(memory):
+    """The bytes of a server are not counted: no joint samples are dropped for them."""
+    shoot(memory, *range(6))
+    memory.add_many([joints(second, 1.0) for second in range(10)])
+    settle(memory)
+    done = run(memory, max_bytes=1)
+    dropped = {'image': 6} if is_postgresql() else {'image': 6, 'joint_sample': 10}
+    assert dict(done.dropped) == dropped
+    assert preview(memory, settings(max_bytes=1), now_ns=at(30 * DAY_S)).dropped == {}
+
+
 def test_a_nearly_full_disk_costs_pictures_alone(memory):
     shoot(memory, *range(40), size=1000)
     memory.add_many([joints(second, 1.0) for second in range(10)])
