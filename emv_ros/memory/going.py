@@ -60,15 +60,9 @@ class Going:
         self._session.execute(delete(_TABLE).where(
             _TABLE.c.kind == kind, _TABLE.c.ref_id.not_in(query)))
 
-    def take_out(self, kind: str, ids: Iterable[int] | None = None) -> None:
-        """Take ids of a kind out again; all of it where none are given."""
-        if ids is None:
-            self._session.execute(delete(_TABLE).where(_TABLE.c.kind == kind))
-            return
-        wanted = sorted(set(ids))
-        for start in range(0, len(wanted), LOT):
-            self._session.execute(delete(_TABLE).where(
-                _TABLE.c.kind == kind, _TABLE.c.ref_id.in_(wanted[start:start + LOT])))
+    def take_out(self, kind: str) -> None:
+        """Take all ids of a kind out again."""
+        self._session.execute(delete(_TABLE).where(_TABLE.c.kind == kind))
 
     def without(self, kind: str, other: str) -> None:
         """Take out of a kind the ids that go as another."""
@@ -92,11 +86,6 @@ class Going:
         """Return how many ids of a kind go."""
         return int(self._session.scalar(
             select(func.count()).select_from(_TABLE).where(_TABLE.c.kind == kind)) or 0)
-
-    def counts(self) -> dict[str, int]:
-        """Return how many ids go, by kind."""
-        return {kind: int(number) for kind, number in self._session.execute(
-            select(_TABLE.c.kind, func.count()).group_by(_TABLE.c.kind))}
 
     def among(self, kind: str, ids: Iterable[int]) -> set[int]:
         """Return those of some ids of a kind that go."""
