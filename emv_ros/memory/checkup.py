@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 import os
 from pathlib import Path
 import sqlite3
@@ -65,6 +66,8 @@ def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
                       'it what was committed last', REPAIR)
     try:
         with closing(sqlite3.connect(_uri(file), uri=True, timeout=BUSY_S)) as connection:
+            # What is damaged may be quoted.
+            connection.text_factory = partial(str, encoding='utf-8', errors='replace')
             yield from _checked(connection, pictures)
     except (sqlite3.Error, *UNREADABLE) as error:
         said = error if isinstance(error, sqlite3.Error) else 'its schema is damaged'

@@ -38,11 +38,13 @@ from emv_ros.memory.server import (
     translate_state,
     write_anew,
 )
-from emv_ros.memory.values import to_json
+from emv_ros.memory.values import from_json, to_json
 
 DATABASE_FILE = 'memory.db'
 # Of each connection: SQLite's own 2 MB hold less than one search reads in a long life.
 CACHE_KB = 32_000
+# What SQLite and its driver say of a damaged file; a text that is no UTF-8 is quoted behind it.
+DAMAGED = 'malformed', 'not a database', 'Could not decode to UTF-8'
 # Less than this on a disk, and SQLite fails where it would not say why.
 LEAST_BYTES = 100_000
 # A file that cannot be read; what SQLite quotes of a damaged schema may be no text.
@@ -101,7 +103,7 @@ def _file_of(url: str | URL) -> Path | None:
 def _sqlite_engine(url: URL, busy_timeout_s: float) -> Engine:
     engine = create_engine(
         _for_reading(url) if is_read_only(url) else url, json_serializer=to_json,
-        connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
+        json_deserializer=from_json, connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
 
     @event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
@@ -207,6 +209,13 @@ def _has_no_room(folder: Path) -> bool:
     return stat.f_bavail * stat.f_frsize < LEAST_BYTES
 
 
+def damaged(place: str, said: object) -> StoreError:
+    """Return the error that tells of a damaged file, without what it quotes of a row."""
+    what = str(said).partition(' with text ')[0]
+    return StoreError(f'the database file {place} is damaged ({what}); `emv doctor --repair` '
+                      'keeps a copy and mends it')
+
+
 def translate(error: SQLAlchemyError, place: str) -> StoreError:
     """Return the StoreError that tells what the database at `place` said."""
     # Not the error itself: it shows the statement with all that was to be written.
@@ -222,10 +231,8 @@ def translate(error: SQLAlchemyError, place: str) -> StoreError:
         if 'is full' in said or 'No space left' in said or (
                 'disk I/O' in said and _has_no_room(Path(place).parent)):
             return StoreFullError(f'the disk of the memory {place} is full: {said}')
-        if 'malformed' in said or 'not a database' in said:
-            return StoreError(
-                f'the database file {place} is damaged ({said}); `emv doctor --repair` '
-                'keeps a copy and mends it')
+        if any(sign in said for sign in DAMAGED):
+            return damaged(place, said)
         if 'unable to open' in said:
             return StoreError(f'the database {place} cannot be opened: {said}')
     is_value = isinstance(error, DataError | IntegrityError) or 'binding parameter' in said or (

@@ -8,9 +8,9 @@ end holds triggers alone, which a fresh file has anyway. Read `salvage` for what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 import sqlite3
 
@@ -33,10 +33,11 @@ class Entry:
     words: str | None
 
 
-def regraft(damaged: Path, grafted: Path) -> bool:
+def regraft(damaged: Path, grafted: Path, known: Mapping[str, str]) -> bool:
     """Make a copy of a file, its log folded in, that has a list of the tables found in its pages.
 
-    False where none is found. The copy is for reading rows by their numbers, no more.
+    `known` are the words that make tables, for those whose own are damaged. False where none is
+    found. The copy is for reading rows by their numbers, no more.
     """
     try:
         # Page by page: it looks at no table.
@@ -48,7 +49,7 @@ def regraft(damaged: Path, grafted: Path) -> bool:
     size = page_size(data)
     if size == 0:
         return False
-    found = {entry.name: entry for number in range(len(data) // size)
+    found = {entry.name: _with_sound_words(entry, known) for number in range(len(data) // size)
              for entry in _entries(bytes(data[number * size:(number + 1) * size]), number == 0)
              if _is_tree(data, size, entry.root)}
     tables = {entry.name for entry in found.values() if entry.kind == 'table'}
@@ -63,6 +64,25 @@ def regraft(damaged: Path, grafted: Path) -> bool:
             for entry in sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))
             if entry.table in tables))
     return True
+
+
+def _with_sound_words(entry: Entry, known: Mapping[str, str]) -> Entry:
+    """Return an entry with the known words of its table where its own make none, or another."""
+    if entry.kind != 'table' or entry.name not in known:
+        return entry
+    columns = _columns_of(entry.name, entry.words or '')
+    if columns and columns <= _columns_of(entry.name, known[entry.name]):
+        return entry
+    return replace(entry, words=known[entry.name])
+
+
+def _columns_of(table: str, words: str) -> set[str]:
+    """Return the columns of the table that words make, none where they make none."""
+    with closing(sqlite3.connect(':memory:')) as connection, suppress(
+            sqlite3.Error, UnicodeDecodeError):
+        connection.execute(words)
+        return {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+    return set()
 
 
 def page_size(data: bytes | bytearray) -> int:
@@ -119,7 +139,8 @@ def _entry(page: bytes, at: int) -> Entry | None:
     kind_of, name, table, root, words = values
     if kind_of not in KINDS or not isinstance(root, int):
         return None
-    is_table = kind_of == 'table' and isinstance(words, str) and words.startswith('CREATE TABLE')
+    # Its words may be damaged, and are known.
+    is_table = kind_of == 'table' and isinstance(words, str)
     if is_table or (kind_of == 'index' and words is None and str(name).startswith(AUTO)):
         return Entry(str(kind_of), str(name), str(table), root,
                      words if isinstance(words, str) else None)
@@ -149,4 +170,4 @@ def _value(page: bytes, at: int, kind: int) -> tuple[str | int | None, int]:
     length = (kind - 13) // 2
     if at + length > len(page):
         raise ValueError('it goes on elsewhere')
-    return page[at:at + length].decode(), at + length
+    return page[at:at + length].decode(errors='replace'), at + length

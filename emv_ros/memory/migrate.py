@@ -13,7 +13,14 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from emv_ros.errors import SchemaError, StoreError
-from emv_ros.memory.database import is_log_gone, open_engine, place_of, translate, unreadable
+from emv_ros.memory.database import (
+    damaged,
+    is_log_gone,
+    open_engine,
+    place_of,
+    translate,
+    unreadable,
+)
 
 log = logging.getLogger(__name__)
 
@@ -116,9 +123,7 @@ def _log_ahead(engine: Engine, place: str) -> None:
             raise StoreError(f'the database {place} cannot be opened: {error}') from error
         log.warning('%s is in use and keeps its journal mode until it is opened again', place)
     except sqlite3.DatabaseError as error:
-        raise StoreError(
-            f'the database file {place} is damaged ({error}); `emv doctor --repair` keeps a copy '
-            'and mends it') from error
+        raise damaged(place, error) from error
     finally:
         connection.close()
 

@@ -19,9 +19,12 @@ import sqlite3
 from emv_ros.errors import StoreBusyError, StoreError
 from emv_ros.memory.clearing import COPIES
 from emv_ros.memory.database import UNREADABLE, is_log_gone
-from emv_ros.memory.salvage import Lost, pad, salvage
+from emv_ros.memory.salvage import Lost, missing_pages, pad, salvage
+from emv_ros.memory.value_repair import mend_values
+from emv_ros.records import ID_LETTERS
 
 ASIDE = '.repair'
+SHOWN = 5
 # Where SQLite's connections hold a lock for as long as they have a file with a log open.
 SHARED_LOCK = (510, 0x4000_0002)
 
@@ -55,10 +58,11 @@ def repair_file(file: Path) -> Repair:
             done.lost_words.append(
                 'the write-ahead log (memory.db-wal) is gone: what was committed after it was last '
                 'folded into the file is lost, and the times up to which records reach tell when')
-        if is_whole(file):
-            _beside(file, '-shm').unlink(missing_ok=True)
-            return done
-        _write_anew(file, done)
+        if not is_whole(file):
+            _write_anew(file, done)
+        else:
+            _note_values(done, file)
+        _beside(file, '-shm').unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f'cannot mend {file}: {error.strerror or error}') from error
     return done
@@ -75,11 +79,18 @@ def check_alone(file: Path) -> None:
 
 
 def is_whole(file: Path) -> bool:
-    """Whether SQLite finds nothing wrong with the pages and indices of a file, log included."""
+    """Whether SQLite finds nothing wrong with the pages and indices of a file, log included.
+
+    Nor is it whole where its last page was cut: SQLite takes zeros for what is missing of that.
+    """
+    log = _beside(file, '-wal')
+    if missing_pages(file) and not (log.exists() and log.stat().st_size):
+        return False
     try:
         with closing(sqlite3.connect(file)) as connection:
+            connection.text_factory = bytes  # what is wrong may be quoted
             return bool(connection.execute(
-                'PRAGMA integrity_check(1)').fetchone() == ('ok',))
+                'PRAGMA integrity_check(1)').fetchone() == (b'ok',))
     except UNREADABLE:
         return False
 
@@ -118,6 +129,7 @@ def _write_anew(file: Path, done: Repair) -> None:
         done.lost = salvage(damaged, fresh)
         if not is_whole(fresh):
             raise StoreError(f'{file} could not be written anew')
+        _note_values(done, fresh)
         _fold(fresh)
         _sync(fresh)
         # A log of the old file beside the new one would be taken for its own.
@@ -129,6 +141,19 @@ def _write_anew(file: Path, done: Repair) -> None:
         shutil.rmtree(aside, ignore_errors=True)
     done.mended.append('the file had damaged pages and was written anew from the rows that can be '
                        'read')
+
+
+def _note_values(done: Repair, file: Path) -> None:
+    """Mend what is no text or no JSON, and note which rows that cost something."""
+    values = mend_values(file)
+    for table, numbers in values.parts.items():
+        letter, kind = ID_LETTERS.get(table, ''), table.replace('_', ' ')
+        some = ', '.join(f'{letter}{number}' for number in numbers[:SHOWN])
+        done.lost_words.append(
+            f'parts of {len(numbers):,} rows of {kind} could not be read: {some}'
+            + (', …' if len(numbers) > SHOWN else ''))
+    done.lost += [Lost(table, number, number, 1)
+                  for table, numbers in values.gone.items() for number in numbers]
 
 
 def _fold(file: Path) -> None:

@@ -36,7 +36,7 @@ def mend_text_index(store: MemoryStore) -> list[str]:
             session.connection().exec_driver_sql(CHECK_TEXTS)
             return []
     except StoreError as error:
-        if 'damaged' not in str(error):  # what SQLite says of an index that does not agree, too
+        if 'is damaged' not in str(error):  # what SQLite says of an index that does not agree, too
             raise
     with store.writing() as session:
         session.connection().exec_driver_sql(

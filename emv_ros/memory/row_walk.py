@@ -1,7 +1,8 @@
 """The rows of a table in a damaged SQLite file: all that can be read, and the gaps between them.
 
 A page that cannot be read hides a range of row numbers. Behind it the walk seeks the next number
-that can be reached, and looks at numbers in between for rows that stand between two such pages. It
+that can be reached, and looks at numbers in between for rows that stand between two such pages. A
+page that holds other rows than belong there is passed over alike: numbers rise in a whole table. It
 reads; it mends nothing.
 """
 
@@ -64,13 +65,19 @@ class RowWalk:
         return 1 if row[0] is None else min(1, int(row[0]))
 
     def _run(self, first: int, last: int = LAST_ROWID) -> Iterator[tuple[Any, ...]]:
-        """Yield rows until the first that cannot be read; `_is_done` tells whether all were."""
-        self._is_done = False
+        """Yield rows until the first that cannot be read, or stands where it does not belong.
+
+        `_is_done` tells whether all were.
+        """
+        self._is_done, before = False, first - 1
         try:
             cursor = self.connection.execute(
                 f'SELECT rowid, * FROM {self.table} NOT INDEXED WHERE rowid >= ? AND rowid <= ? '
                 'ORDER BY rowid', (first, last))
             while (row := cursor.fetchone()) is not None:
+                if not before < row[0] <= last:
+                    return
+                before = row[0]
                 yield row
         except UNREADABLE:
             return
@@ -81,6 +88,8 @@ class RowWalk:
         row = self.connection.execute(
             f'SELECT rowid, * FROM {self.table} NOT INDEXED WHERE rowid >= ? '
             'ORDER BY rowid LIMIT 1', (number,)).fetchone()
+        if row is not None and row[0] < number:
+            raise sqlite3.DatabaseError(f'row {row[0]} stands behind {number}')
         return None if row is None else int(row[0])
 
     def _can_reach(self, number: int) -> bool:
@@ -92,6 +101,8 @@ class RowWalk:
 
     def _behind(self, start: int) -> int | None:
         """Return the first row that can be read behind a gap that begins at `start`, or None."""
+        if start > self.limit:
+            return None
         step, bad = 1, start
         while start + step <= self.limit and not self._can_reach(start + step):
             bad, step = start + step, step * 2

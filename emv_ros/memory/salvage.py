@@ -18,6 +18,7 @@ from typing import Any
 
 from emv_ros.errors import StoreError
 from emv_ros.memory.database import UNREADABLE
+from emv_ros.memory.indexed_rows import missing_rows
 from emv_ros.memory.lost_schema import regraft
 from emv_ros.memory.migrate import SCHEMA_VERSION, build
 from emv_ros.memory.row_walk import Gap, RowWalk
@@ -36,6 +37,10 @@ MAGIC = b'SQLite format 3\0'
 Check = Callable[[Any], bool]
 
 
+class RawText(bytes):
+    """The bytes of a text as they stand in the file, be they UTF-8 or not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lost:
     """Rows of a table that could not be read: numbers `first` to `last`, `count` at most.
@@ -51,23 +56,36 @@ class Lost:
     before_ns: int | None = None
 
 
+def missing_pages(file: Path) -> int:
+    """Return how many pages of a file were cut off, one that is there in part included."""
+    return _pages(file)[1]
+
+
 def pad(file: Path) -> int:
     """Fill a file that was cut short with empty pages, so that the rest can be read.
 
     Return how many pages are new.
     """
-    size = file.stat().st_size
-    with file.open('r+b') as stream:
-        header = stream.read(100)
-        if len(header) < 100 or header[:16] != MAGIC:
-            return 0
-        page = int.from_bytes(header[16:18], 'big')
-        page = 65536 if page == 1 else page
-        pages = max(int.from_bytes(header[28:32], 'big'), -(-size // page))
-        missing = pages - size // page
-        if missing:
-            stream.truncate(pages * page)
+    wanted_bytes, missing = _pages(file)
+    if missing:
+        with file.open('r+b') as stream:
+            stream.truncate(wanted_bytes)
     return missing
+
+
+def _pages(file: Path) -> tuple[int, int]:
+    """Return how long a file should be by what its first page says, and how many pages it lacks."""
+    size = file.stat().st_size
+    with file.open('rb') as stream:
+        header = stream.read(100)
+    if len(header) < 100 or header[:16] != MAGIC:
+        return size, 0
+    page = int.from_bytes(header[16:18], 'big')
+    page = 65536 if page == 1 else page
+    if page < 512:
+        return size, 0
+    pages = max(int.from_bytes(header[28:32], 'big'), -(-size // page))
+    return pages * page, pages - size // page
 
 
 def salvage(damaged: Path, fresh: Path) -> list[Lost]:
@@ -80,12 +98,15 @@ def salvage(damaged: Path, fresh: Path) -> list[Lost]:
             return _salvaged(old, fresh)
     except UNREADABLE as error:
         grafted = fresh.with_name('grafted.db')
-        if not regraft(damaged, grafted):
-            raise StoreError(
-                f'nothing can be salvaged: the list of tables cannot be read ({error}), and no '
-                'table was found in the pages; put a copy back') from error
-    with closing(sqlite3.connect(grafted)) as old:
-        return _salvaged(old, fresh)
+        try:
+            if regraft(damaged, grafted, _words_of_tables(fresh)):
+                with closing(sqlite3.connect(grafted)) as old:
+                    return _salvaged(old, fresh)
+        except UNREADABLE:
+            pass  # not even then
+        raise StoreError(
+            f'nothing can be salvaged: the list of tables cannot be read ({error}), and no '
+            'table was found in the pages; put a copy back') from error
 
 
 def _salvaged(old: sqlite3.Connection, fresh: Path) -> list[Lost]:
@@ -96,6 +117,9 @@ def _salvaged(old: sqlite3.Connection, fresh: Path) -> list[Lost]:
         new.execute('BEGIN')
         lost: list[Lost] = []
         numbers = _given_out(old)
+        for table in _tables(new):
+            if table in tables:
+                _check_columns(old, new, table)
         for table in _tables(new):
             if table in tables:
                 lost += _Copy(old, new, table, numbers.get(table)).run()
@@ -114,6 +138,26 @@ def _described(old: sqlite3.Connection) -> tuple[str, set[str]]:
     except UNREADABLE:
         row = None
     return str(row[0]) if row else SCHEMA_VERSION, tables
+
+
+def _check_columns(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:
+    """Raise DatabaseError where a table has columns that none ever had: its words are damaged."""
+    strange = _columns(old, table) - _columns(new, table)
+    if strange:
+        raise sqlite3.DatabaseError(f'table {table} has columns {", ".join(sorted(strange))}')
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f'PRAGMA table_info({table})')}
+
+
+def _words_of_tables(fresh: Path) -> dict[str, str]:
+    """Return the words that make each table, as the newest version has them."""
+    newest = fresh.with_name('newest.db')
+    build(newest, SCHEMA_VERSION)
+    with closing(sqlite3.connect(newest)) as connection:
+        return dict(connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
 
 
 def _tables(new: sqlite3.Connection) -> list[str]:
@@ -137,8 +181,12 @@ class _Copy:
     def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection, table: str,
                  given_out: int | None) -> None:
         self.old, self.new, self.table = old, new, table
-        info = new.execute(f'PRAGMA table_info({table})').fetchall()
+        # An older file, of which nothing tells that, lacks some: they have defaults.
+        stored = _columns(old, table)
+        info = [row for row in new.execute(f'PRAGMA table_info({table})') if row[1] in stored]
         self.columns = [row[1] for row in info]
+        # Bytes of a text go in as they are: one of them that is wrong does not cost the row.
+        self.marks = ['CAST(? AS TEXT)' if _is_text(row[2]) else '?' for row in info]
         self.checks = [_check_of(row[2], bool(row[3] or row[5])) for row in info]
         self.stamp = next((self.columns.index(name) for name in ('stamp_ns', 'start_ns')
                            if name in self.columns), None)
@@ -148,25 +196,34 @@ class _Copy:
 
     def run(self) -> list[Lost]:
         """Copy, and return what could not be."""
-        walk = RowWalk(self.old, self.table, self._limit())
-        order = self._order()
-        for lot in _lots(walk, LOT):
-            self._insert(lot, order)
+        limit, order = self._limit(), self._order()
+        walk = RowWalk(self.old, self.table, limit)
+        self.old.text_factory = RawText
+        try:
+            for lot in _lots(walk, LOT):
+                self._insert(lot, order)
+        finally:
+            self.old.text_factory = str
         if self.counted:
             self._count(walk)
         if self.table in DERIVED:
             return []
-        gaps = _joined([*walk.gaps, *(Gap(number, number) for number in self.refused)])
+        missing = missing_rows(self.old, self.new, self.table, limit) if self.counted else []
+        gaps = _joined([*walk.gaps, *(Gap(number, number) for number in self._gone() + missing)])
         return [self._lost(gap) for gap in gaps]
 
+    def _gone(self) -> list[int]:
+        """Return what was refused, but for what stands there from elsewhere in the file."""
+        return [number for number in self.refused if not self.new.execute(
+            f'SELECT 1 FROM {self.table} WHERE rowid = ?', (number,)).fetchone()]
+
     def _limit(self) -> int:
-        if self.given_out is not None:
-            return self.given_out
         try:
             row = self.old.execute(f'SELECT max(rowid) FROM {self.table}').fetchone()
-            return int(row[0] or 0) + 1
+            highest = int(row[0] or 0)
         except (sqlite3.DatabaseError, TypeError, ValueError):
-            return UNKNOWN
+            return UNKNOWN if self.given_out is None else self.given_out
+        return highest + 1 if self.given_out is None else max(highest, self.given_out)
 
     def _order(self) -> list[int]:
         """Return where each column stands in a row of the damaged file, behind its number."""
@@ -181,7 +238,7 @@ class _Copy:
                 rows.append((row[0], values))
             else:
                 self.refused.append(row[0])
-        marks = ', '.join('?' * len(self.columns))
+        marks = ', '.join(self.marks)
         statement = f'INSERT INTO {self.table} ({", ".join(self.columns)}) VALUES ({marks})'
         self.new.execute('SAVEPOINT lot')
         try:
@@ -240,17 +297,23 @@ def _lots(rows: RowWalk, count: int) -> Iterator[list[tuple[Any, ...]]]:
         yield lot
 
 
+def _is_text(kind: str) -> bool:
+    """Whether a column of a declared type holds text."""
+    return kind.upper() == 'JSON' or not any(
+        part in kind.upper() for part in ('INT', 'BOOL', 'DOUBLE', 'FLOAT', 'REAL', 'BLOB'))
+
+
 def _check_of(kind: str, is_needed: bool) -> Check:
     """Return whether a value can be one of a column: bytes of another page may look like a row."""
-    kind = kind.upper()
-    if kind == 'JSON':
-        fits: Check = _is_json
+    is_text, kind = _is_text(kind), kind.upper()
+    if is_text:
+        fits: Check = _is_json if kind == 'JSON' else _is_of(RawText)
     elif 'INT' in kind or kind == 'BOOLEAN':
         fits = _is_of(int)
     elif kind.startswith(('DOUBLE', 'FLOAT', 'REAL')):
         fits = _is_of(int, float)
     else:
-        fits = _is_of(bytes) if kind == 'BLOB' else _is_of(str)
+        fits = _is_of(bytes)
     return fits if is_needed else lambda value: value is None or fits(value)
 
 

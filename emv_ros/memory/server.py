@@ -21,7 +21,7 @@ from emv_ros.errors import (
     StoreReadOnlyError,
     StoreValueError,
 )
-from emv_ros.memory.values import to_json
+from emv_ros.memory.values import from_json, to_json
 
 DRIVER = 'postgresql+psycopg'
 OLDEST = 13
@@ -57,7 +57,8 @@ def server_engine(url: URL, busy_timeout_s: float) -> Engine:
     if '+' not in url.drivername:
         url = url.set(drivername=DRIVER)
     seconds = max(2, round(busy_timeout_s))
-    engine = create_engine(url, pool_pre_ping=True, json_serializer=to_json, connect_args={
+    engine = create_engine(url, pool_pre_ping=True, json_serializer=to_json,
+                           json_deserializer=from_json, connect_args={
         'connect_timeout': seconds, 'client_encoding': 'utf8', 'keepalives_idle': SILENCE_S,
         'keepalives_interval': SILENCE_S, 'keepalives_count': PROBES,
         'tcp_user_timeout': 1000 * seconds})

@@ -15,7 +15,7 @@ from sqlalchemy import String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-from emv_ros.errors import StoreValueError
+from emv_ros.errors import StoreError, StoreValueError
 
 NUL = '\0'
 _ESCAPED_NUL = '\\u0000'
@@ -39,6 +39,15 @@ def to_json(value: Any) -> str:
     except (TypeError, ValueError, RecursionError):  # ValueError: a NaN, or a list in itself
         said = _written(value)
     return _written(value) if _ESCAPED_NUL in said else said
+
+
+def from_json(said: str | bytes) -> Any:
+    """Return the value of a JSON text in the database. Raises StoreError for one that is none."""
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f'the database holds a value that is no JSON ({error}): it is damaged; '
+                         '`emv doctor --repair` keeps a copy and mends it') from error
 
 
 def clean(value: Any) -> Any:
