@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+import time
 
 from emv_ros.memory.clearing import CACHES, alone, clear, clear_caches, is_noted
 from emv_ros.memory.database import DATABASE_FILE
@@ -43,16 +44,18 @@ def repair_memory(folder: Path, settings: Settings) -> MemoryRepair:
     Raises StoreError where there is none, where somebody has it open, or where nothing can be
     read of its file; SchemaError for one of a newer version.
     """
+    begun_s = time.time()
     done = repair_file(folder / DATABASE_FILE)
     with MemoryStore.open(settings.memory, folder) as store:
-        result = _mended(store, settings, done)
+        result = _mended(store, settings, done, begun_s)
     if result.copy is not None and not result.mended and not result.lost:
         drop_copy(result.copy)
         result.copy = None
     return result
 
 
-def _mended(store: MemoryStore, settings: Settings, done: Repair) -> MemoryRepair:
+def _mended(store: MemoryStore, settings: Settings, done: Repair,
+            begun_s: float) -> MemoryRepair:
     result = MemoryRepair(done.copy, [*done.mended], [*done.lost_words], lost_rows=done.lost)
     result.lost += [told_lost(lost) for lost in done.lost]
     result.mended += mend_rows(store)
@@ -71,7 +74,7 @@ def _mended(store: MemoryStore, settings: Settings, done: Repair) -> MemoryRepai
     mended, lost = mend_pictures(store)
     result.mended += mended
     result.lost += lost
-    result.mended += clear_strays(store, are_kept=done.is_file_damaged)
+    result.mended += clear_strays(store, done.is_file_damaged, begun_s)
     if any((store.folder / CACHES).glob('*')):
         clear_caches(store.folder)
         result.notes.append('what search keeps beside the database is made anew when it is needed')

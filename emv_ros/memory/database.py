@@ -103,7 +103,8 @@ def _file_of(url: str | URL) -> Path | None:
 def _sqlite_engine(url: URL, busy_timeout_s: float) -> Engine:
     engine = create_engine(
         _for_reading(url) if is_read_only(url) else url, json_serializer=to_json,
-        json_deserializer=from_json, connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
+        json_deserializer=from_json,
+        connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
 
     @event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:

@@ -43,15 +43,20 @@ def mend_pictures(store: MemoryStore) -> tuple[list[str], list[str]]:
     return ([f'{len(back):,} pictures are back: {_some(back)}'] if back else []), lost
 
 
-def clear_strays(store: MemoryStore, are_kept: bool) -> list[str]:
-    """Remove unfinished files, and files that no row needs unless they are kept; say how many."""
+def clear_strays(store: MemoryStore, are_kept: bool, begun_s: float) -> list[str]:
+    """Remove unfinished files, and files that no row needs unless they are kept; say how many.
+
+    Files that were written, or asked for anew, since `begun_s` (seconds since 1970) stay: whoever
+    opened the memory since then is about to store their rows.
+    """
     row = schema.ImageRow
     with store.reading() as session:
         needed = {store.pictures.path(sha256, media_type) for sha256, media_type in session.execute(
             select(row.sha256, row.media_type).where(
                 row.gone.in_(('', MISSING, DAMAGED))).distinct())}
-    partial = [path for path in store.pictures.folder.glob('??/.*') if path.is_file()]
-    stray = [path for path in store.pictures if path not in needed]
+    partial = [path for path in store.pictures.folder.glob('??/.*') if _is_older(path, begun_s)]
+    stray = [path for path in store.pictures
+             if path not in needed and _is_older(path, begun_s)]
     told = []
     if partial:
         _remove(partial)
@@ -76,6 +81,13 @@ def _state(file: Path, sha256: str) -> str:
     except OSError:  # of the disk itself
         return DAMAGED
     return '' if digest.hexdigest() == sha256 else DAMAGED
+
+
+def _is_older(file: Path, begun_s: float) -> bool:
+    try:
+        return file.is_file() and file.stat().st_mtime < begun_s
+    except FileNotFoundError:  # its writer gave it its name
+        return False
 
 
 def _remove(files: list[Path]) -> None:

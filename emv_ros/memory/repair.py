@@ -8,13 +8,15 @@ see `row_repair` and `picture_repair`.
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 import fcntl
 import os
 from pathlib import Path
 import shutil
 import sqlite3
+import struct
 
 from emv_ros.errors import StoreBusyError, StoreError
 from emv_ros.memory.clearing import COPIES
@@ -59,7 +61,8 @@ def repair_file(file: Path) -> Repair:
                 'the write-ahead log (memory.db-wal) is gone: what was committed after it was last '
                 'folded into the file is lost, and the times up to which records reach tell when')
         if not is_whole(file):
-            _write_anew(file, done)
+            with kept_shut(file):
+                _write_anew(file, done)
         else:
             _note_values(done, file)
         _beside(file, '-shm').unlink(missing_ok=True)
@@ -76,6 +79,27 @@ def check_alone(file: Path) -> None:
         except OSError as error:
             raise StoreBusyError(f'{file} is open in another process: stop what uses this memory, '
                                  'then mend it') from error
+
+
+@contextmanager
+def kept_shut(file: Path) -> Iterator[None]:
+    """Let nobody open the database meanwhile, nor this process.
+
+    Whoever waits for a file that is replaced has the old one open: it is made unusable, so that
+    nothing goes into a file that has no name. Raises StoreBusyError.
+    """
+    with file.open('r+b') as stream:
+        lock = struct.pack('hhqqi0q', fcntl.F_WRLCK, os.SEEK_SET, *reversed(SHARED_LOCK), 0)
+        try:
+            # Of this opening, and no other of the process: closing one does not give it up.
+            fcntl.fcntl(stream, fcntl.F_OFD_SETLK, lock)
+        except OSError as error:
+            raise StoreBusyError(f'{file} was opened in another process: stop what uses this '
+                                 'memory, then mend it') from error
+        yield
+        if not os.path.samestat(os.fstat(stream.fileno()), file.stat()):
+            stream.write(bytes(100))
+            stream.flush()
 
 
 def is_whole(file: Path) -> bool:

@@ -1,5 +1,6 @@
 """Ways to damage a memory's file that a test can name."""
 
+from contextlib import closing
 from pathlib import Path
 import sqlite3
 
@@ -8,7 +9,7 @@ PAGE = 4096
 
 def pages_of(file: Path, table: str) -> list[int]:
     """Return the numbers, from 1, of the leaf pages of a table, by the way they are laid out."""
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection:
         root, = connection.execute(
             'SELECT rootpage FROM sqlite_master WHERE name = ?', (table,)).fetchone()
     data, found, waiting = file.read_bytes(), [], [root]

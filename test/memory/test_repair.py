@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+import os
 from pathlib import Path
 import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 
 from damaged_files import PAGE, pages_of, wipe
 from memory_parts import at, picture, said
@@ -22,6 +24,7 @@ from emv_ros.memory.checkup import check_database
 from emv_ros.memory.database import DATABASE_FILE, sqlite_url
 from emv_ros.memory.pictures import PictureFolder
 from emv_ros.memory.row_walk import RowWalk
+from emv_ros.memory.salvage import salvage
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
 from emv_ros.tree.consolidate import consolidate
@@ -228,6 +231,30 @@ def test_a_memory_in_use_is_not_touched(folder: Path) -> None:
         other.kill()
 
 
+def test_nobody_opens_it_while_it_is_written_anew(
+        folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they wrote would go into the file that is replaced."""
+    file = folder / DATABASE_FILE
+    wipe(file, pages_of(file, 'utterance')[1])
+    early = sqlite3.connect(file, timeout=0)
+
+    def write() -> None:
+        with closing(sqlite3.connect(file, timeout=0)) as late:
+            for connection in (early, late):
+                with pytest.raises(sqlite3.OperationalError, match='locked'):
+                    connection.execute("UPDATE robot SET name = 'x'")
+
+    def meanwhile(damaged: Path, fresh: Path) -> object:
+        write()
+        return salvage(damaged, fresh)
+
+    monkeypatch.setattr('emv_ros.memory.repair.salvage', meanwhile)
+    assert repair_memory(folder, Settings()).lost_rows
+    with closing(early), pytest.raises(sqlite3.DatabaseError, match='not a database'):
+        early.execute("UPDATE robot SET name = 'x'")
+    assert is_whole(folder)
+
+
 def test_a_newer_memory_is_refused(folder: Path) -> None:
     run(folder, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaError, match='9999'):
@@ -301,6 +328,18 @@ class TestPictures:
         done = repair_memory(folder, Settings())
         assert sorted(done.mended) == ['1 picture files that no row needs removed',
                                        '1 unfinished picture files removed']
+
+    def test_files_that_came_since_it_began_stay(self, folder: Path) -> None:
+        """A recorder that starts meanwhile writes pictures before their rows."""
+        with open_in(folder) as memory:
+            sha256 = memory.pictures.write(b'its row comes', 'image/jpeg')
+            file = memory.pictures.path(sha256, 'image/jpeg')
+        partial = file.with_name(f'.{file.name}.1-2.part')
+        partial.write_bytes(b'half')
+        for path in (file, partial):
+            os.utime(path, (time.time() + 60,) * 2)
+        assert repair_memory(folder, Settings()).mended == []
+        assert file.exists() and partial.exists()
 
     def test_they_stay_where_rows_were_lost(self, folder: Path) -> None:
         with open_in(folder) as memory:
