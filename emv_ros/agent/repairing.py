@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 import time
 
+from emv_ros.errors import StoreError
 from emv_ros.memory.clearing import CACHES, alone, clear, clear_caches, is_noted
 from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.imports import cut_off
 from emv_ros.memory.picture_repair import clear_strays, mend_pictures
-from emv_ros.memory.repair import Repair, drop_copy, repair_file
+from emv_ros.memory.repair import Repair, drop_copy, remove_copy, repair_file
 from emv_ros.memory.row_repair import mend_rows, mend_text_index
 from emv_ros.memory.salvage import UNKNOWN, Lost
 from emv_ros.memory.store import MemoryStore
@@ -46,10 +47,15 @@ def repair_memory(folder: Path, settings: Settings) -> MemoryRepair:
     """
     begun_s = time.time()
     done = repair_file(folder / DATABASE_FILE)
-    with MemoryStore.open(settings.memory, folder) as store:
+    try:
+        store = MemoryStore.open(settings.memory, folder)
+    except StoreError:
+        drop_copy(done)
+        raise
+    with store:
         result = _mended(store, settings, done, begun_s)
     if result.copy is not None and not result.mended and not result.lost:
-        drop_copy(result.copy)
+        remove_copy(result.copy)
         result.copy = None
     return result
 
@@ -74,7 +80,9 @@ def _mended(store: MemoryStore, settings: Settings, done: Repair,
     mended, lost = mend_pictures(store)
     result.mended += mended
     result.lost += lost
-    result.mended += clear_strays(store, done.is_file_damaged, begun_s)
+    mended, notes = clear_strays(store, done.is_file_damaged, begun_s)
+    result.mended += mended
+    result.notes += notes
     if any((store.folder / CACHES).glob('*')):
         clear_caches(store.folder)
         result.notes.append('what search keeps beside the database is made anew when it is needed')

@@ -114,7 +114,8 @@ def clear_files(store: MemoryStore) -> int:
 def clear_caches(folder: Path) -> None:
     """Remove all that search keeps beside the database: it holds no text, but is made of texts."""
     for file in (folder / CACHES).glob('*'):
-        file.unlink(missing_ok=True)
+        if not file.is_dir():  # which search did not make
+            file.unlink(missing_ok=True)
 
 
 def clear_copies(folder: Path) -> None:

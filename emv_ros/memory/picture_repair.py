@@ -18,6 +18,8 @@ from emv_ros.memory.gone_pictures import DAMAGED, MISSING
 from emv_ros.memory.store import MemoryStore
 
 SHOWN = 5
+# So many files without a row, or fewer, tell of no lost database.
+FEW = 10
 BLOCK = 2**20
 
 
@@ -43,8 +45,12 @@ def mend_pictures(store: MemoryStore) -> tuple[list[str], list[str]]:
     return ([f'{len(back):,} pictures are back: {_some(back)}'] if back else []), lost
 
 
-def clear_strays(store: MemoryStore, are_kept: bool, begun_s: float) -> list[str]:
-    """Remove unfinished files, and files that no row needs unless they are kept; say how many.
+def clear_strays(store: MemoryStore, are_kept: bool,
+                 begun_s: float) -> tuple[list[str], list[str]]:
+    """Remove unfinished files, and files that no row needs unless they are kept.
+
+    Return what was done, and what is to be known, in words. Where most files have no row they stay,
+    since a database may be lost whose they were.
 
     Files that were written, or asked for anew, since `begun_s` (seconds since 1970) stay: whoever
     opened the memory since then is about to store their rows.
@@ -57,17 +63,20 @@ def clear_strays(store: MemoryStore, are_kept: bool, begun_s: float) -> list[str
     partial = [path for path in store.pictures.folder.glob('??/.*') if _is_older(path, begun_s)]
     stray = [path for path in store.pictures
              if path not in needed and _is_older(path, begun_s)]
-    told = []
+    told, notes = [], []
     if partial:
         _remove(partial)
         told.append(f'{len(partial):,} unfinished picture files removed')
     if stray and are_kept:
         told.append(f'{len(stray):,} picture files belong to no row, since rows were lost; they '
                     'stay until the memory is mended again')
+    elif len(stray) > len(needed) and len(stray) > FEW:
+        notes.append(f'{len(stray):,} picture files belong to no row, and {len(needed):,} to one: '
+                     'they stay, since they may be of a database that is lost')
     elif stray:
         _remove(stray)
         told.append(f'{len(stray):,} picture files that no row needs removed')
-    return told
+    return told, notes
 
 
 def _state(file: Path, sha256: str) -> str:

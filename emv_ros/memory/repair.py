@@ -53,6 +53,9 @@ def repair_file(file: Path) -> Repair:
     or the disk cannot take the copy; then it is as it was.
     """
     check_alone(file)
+    if not file.stat().st_size and not _beside(file, '-wal').exists():
+        raise StoreError(f'{file} is empty, nothing can be salvaged; put a copy back, or remove it '
+                         'to begin anew')
     done = Repair()
     try:
         done.copy = _copy(file)
@@ -66,14 +69,21 @@ def repair_file(file: Path) -> Repair:
         else:
             _note_values(done, file)
         _beside(file, '-shm').unlink(missing_ok=True)
-    except OSError as error:
+    except (OSError, StoreError) as error:
+        drop_copy(done)
+        if isinstance(error, StoreError):
+            raise
         raise StoreError(f'cannot mend {file}: {error.strerror or error}') from error
     return done
 
 
 def check_alone(file: Path) -> None:
-    """Raise StoreBusyError where another process has the database open."""
-    with file.open('r+b') as stream:
+    """Raise StoreBusyError where another process has the database open, StoreError for no file."""
+    try:
+        stream = file.open('r+b')
+    except OSError as error:
+        raise StoreError(f'{file} cannot be mended: {error.strerror}') from error
+    with stream:
         try:
             fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, *SHARED_LOCK)
         except OSError as error:
@@ -133,8 +143,20 @@ def _copy(file: Path) -> Path:
     return copy
 
 
-def drop_copy(copy: Path) -> None:
-    """Remove a copy that is of no use, since nothing was mended."""
+def drop_copy(done: Repair) -> None:
+    """Remove the copy where it is of no use: nothing was mended or lost.
+
+    One with a log stays: to look into a file is to fold its log in, and that may be another's.
+    """
+    if done.copy is None or done.mended or done.lost or done.lost_words or _beside(
+            done.copy, '-wal').exists():
+        return
+    remove_copy(done.copy)
+    done.copy = None
+
+
+def remove_copy(copy: Path) -> None:
+    """Remove a copy with its log."""
     for part in ('', '-wal'):
         _beside(copy, part).unlink(missing_ok=True)
 

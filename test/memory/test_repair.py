@@ -203,6 +203,43 @@ def test_a_file_without_its_first_page_is_refused_and_kept(folder: Path) -> None
     assert file.read_bytes() == damaged
 
 
+@pytest.mark.parametrize('make', [Path.touch, Path.mkdir])
+def test_a_file_that_is_none_is_refused_and_costs_no_picture(
+        folder: Path, make: Callable[[Path], None]) -> None:
+    (folder / DATABASE_FILE).unlink()
+    make(folder / DATABASE_FILE)
+    pictures = sorted((folder / 'pictures').glob('??/*'))
+    with pytest.raises(StoreError, match='put a copy back|a directory'):
+        repair_memory(folder, Settings())
+    assert sorted((folder / 'pictures').glob('??/*')) == pictures and copies(folder) == []
+
+
+def test_pictures_of_a_lost_database_stay(folder: Path) -> None:
+    with open_in(folder) as memory:
+        for number in range(20):
+            memory.pictures.write(b'%d' % number, 'image/jpeg')
+    (folder / DATABASE_FILE).unlink()
+    with open_in(folder) as memory:
+        memory.add(said(1, 'anew'))
+    for _ in range(2):
+        done = repair_memory(folder, Settings())
+        assert done.mended == [] and any('a database that is lost' in line for line in done.notes)
+    assert len(list((folder / 'pictures').glob('??/*'))) == 22
+
+
+def test_what_is_refused_leaves_no_copy(folder: Path) -> None:
+    run(folder, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(SchemaError):
+        repair_memory(folder, Settings())
+    assert copies(folder) == []
+
+
+def test_other_folders_among_the_caches(folder: Path) -> None:
+    (folder / 'cache' / 'mine').mkdir(parents=True)
+    assert repair_memory(folder, Settings()).mended == []
+    assert (folder / 'cache' / 'mine').exists()
+
+
 def test_a_removed_log_is_told(tmp_path: Path) -> None:
     script = ('import os, sys; from pathlib import Path; sys.path[:0] = sys.argv[2:]; '
               'from test_repair import open_in, said\n'
