@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from emv_ros.memory.values import Text
+from emv_ros.memory.values import Number, Text
 
 # Ids of rows that are gone are not given out again.
 COUNTED = {'sqlite_autoincrement': True}
@@ -24,7 +24,8 @@ class Base(DeclarativeBase):
     """The base of all tables."""
 
     metadata = sa.MetaData(naming_convention=NAMES)
-    type_annotation_map = {int: BigInteger, str: Text, dict[str, Any]: JSON, list[Any]: JSON}
+    type_annotation_map = {int: BigInteger, float: Number, str: Text, dict[str, Any]: JSON,
+                           list[Any]: JSON}
 
 
 def new_id() -> Mapped[int]:

@@ -34,7 +34,7 @@ SILENCE_S, PROBES = 10, 3
 _BUSY = ('55P03', '57014', '40001', '40P01', '53300', '55006')
 _FULL = ('53100',)
 _READ_ONLY = ('25006',)
-_VALUE = ('22', '23', '54')
+_VALUE = ('22', '23', '54', '42804', '42846')
 _GONE = ('57P', '08')
 _PASSWORDS = ('password', 'sslpassword')  # parameters of a URL
 

@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from sqlalchemy import String
+from sqlalchemy import Float, String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -28,8 +28,25 @@ class Text(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Return the text for the driver."""
+        """Return the text for the driver.
+
+        Raises TypeError for what databases would keep as another value each.
+        """
+        if isinstance(value, bytes | list | tuple | dict):
+            raise TypeError(f'a {type(value).__name__} is no text')
         return value.replace(NUL, ' ') if isinstance(value, str) and NUL in value else value
+
+
+class Number(TypeDecorator[float]):
+    """A number, none where it is not one (NaN), which SQLite does not hold."""
+
+    impl = Float
+    cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:
+        """Return the number for the driver; PostgreSQL does not take a truth value for one."""
+        number = float(value) if isinstance(value, int) else value
+        return None if number is None or number != number else number
 
 
 def to_json(value: Any) -> str:

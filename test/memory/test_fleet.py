@@ -152,6 +152,26 @@ def test_odd_values_are_the_same_in_both(memory: MemoryStore) -> None:
     assert memory.counts()['skill_event'] == 1  # the same run
 
 
+@pytest.mark.both_databases
+def test_odd_numbers_are_the_same_in_both(memory: MemoryStore) -> None:
+    for number, confidence in enumerate((math.nan, math.inf, True, 1, 0.5)):
+        memory.add(said(number, 'x', confidence=confidence))
+    assert [item.confidence for item in queries.utterances(memory)] == [None, math.inf, 1, 1, 0.5]
+
+
+@pytest.mark.both_databases
+def test_values_of_no_kind_cost_no_other_record(memory: MemoryStore) -> None:
+    """A writer must not try for ever what no database will ever take."""
+    writer = BatchWriter(memory)
+    odd = [said(1, b'bytes'), said(2, ['list']), said(3, 'x', confidence=[0.5]),
+           said(4, 'x', confidence='half'), said(5, 'x', end_ns=[1])]
+    for record in (said(0, 'before'), *odd, said(9, 'after')):
+        writer.add(record)
+    assert writer.close(20)
+    assert [item.text for item in queries.utterances(memory)] == ['before', 'after']
+    assert writer.refused == {'Utterance': len(odd)}
+
+
 def test_what_errors_mean() -> None:
     for error, kind in ((DiskFull('no space'), StoreFullError),
                         (SerializationFailure('could not serialize'), StoreBusyError)):
