@@ -6,7 +6,7 @@ This is the border to the outside: here, and nowhere in the core, the wall clock
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -70,6 +70,16 @@ class Context:
         from emv_ros.memory.store import MemoryStore
 
         return MemoryStore.open(self.settings.memory, self.settings.folder.absolute())
+
+    def check_own(self, store: MemoryStore, kind: str, ref_ids: Iterable[int]) -> None:
+        """Raise NotFoundError for a record that is of another robot than the named one, if any."""
+        from emv_ros.memory.details import details
+        from emv_ros.records import ID_LETTERS
+
+        for ref_id in ref_ids if self.robot else ():
+            robot = details(store, kind, ref_id).robot
+            if robot not in ('', self.robot):
+                raise NotFoundError(f'{ID_LETTERS[kind]}{ref_id} is of another robot: {robot}')
 
     @property
     def database_file(self) -> Path | None:

@@ -24,6 +24,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
     entity_ids = ids_of(args.entities, 'entity')
     with context.open() as store:
+        context.check_own(store, 'entity', entity_ids)
         return show(merge(store, entity_ids, name=args.name, author=author_of(args),
                           reason=args.reason, stamp_ns=context.now_ns(), force=args.force),
                     context)

@@ -22,5 +22,6 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
     entity_id, = ids_of([args.entity], 'entity')
     with context.open() as store:
+        context.check_own(store, 'entity', [entity_id])
         return show(rename(store, entity_id, ' '.join(args.name), author=author_of(args),
                            reason=args.reason, stamp_ns=context.now_ns()), context)

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
         for _, reference in wanted:
             assert reference is not None
             try:
+                context.check_own(store, reference[0], reference[1:])
                 found.append(_fields(details(store, *reference), store, zone, context.as_json))
             except NotFoundError as error:
                 is_missing = True

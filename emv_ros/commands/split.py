@@ -24,6 +24,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
     entity_id, = ids_of([args.entity], 'entity')
     observation_ids = ids_of(args.observations, 'observation')
     with context.open() as store:
+        context.check_own(store, 'entity', [entity_id])
         return show(split(store, entity_id, observation_ids, name=args.name,
                           author=author_of(args), reason=args.reason,
                           stamp_ns=context.now_ns()), context)

@@ -198,6 +198,9 @@ class Lookups:
         window = conversions.window_from_ros(request)
         if any(request.node_ids):
             named = [self._store.get(*_id(text, 'node')) for text in request.node_ids if text]
+            for node in named:
+                if window.robots and node.robot not in window.robots:
+                    raise NotFoundError(f'n{node.id} is of another robot: {node.robot}')
             return [node for node in named
                     if window.before_ns is None or node.end_ns < window.before_ns]
         is_open = window.start_ns is None and window.end_ns is None

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from emv_ros.memory import schema
+from emv_ros.memory.store import MemoryStore
+from emv_ros.settings import MemorySettings
+
 
 def test_events_as_json(filled):
     found = filled('events', '--status', 'failed', '--json')
@@ -108,6 +114,21 @@ def test_only_the_named_robot(filled, experience):
     assert len(filled('events', '--robot', 'other', '--json').json) == 3
     found = filled('events', '--robot', 'nobody')
     assert (found.status, 'other, robot' in found.err) == (1, True)
+
+
+@pytest.mark.parametrize('words', [('show', 's1'), ('rename', 'e1', 'cup'), ('merge', 'e1', 'e1'),
+                                   ('split', 'e1', 'o1'), ('forget', 's1')])
+def test_what_is_of_another_robot_is_refused(filled, experience, tmp_path, words):
+    assert filled('--robot', 'other', 'import', experience).status == 0
+    with MemoryStore.open(MemorySettings(robot='robot'), tmp_path / 'memory') as store, \
+            store.writing() as session:
+        session.add(schema.EntityRow(robot_id=1, name='mug', is_person=False, attributes={}))
+        session.query(schema.ObservationRow).filter_by(robot_id=1).update({'entity_id': 1})
+    done = filled('--robot', 'other', *words)
+    assert done.status == 1 and ('is of another robot: robot' in done.err
+                                 or 'no record fits' in done.err)
+    if words[0] == 'show':
+        assert filled('--robot', 'robot', *words).status == 0
 
 
 def test_the_tree_before_and_after_consolidation(filled):

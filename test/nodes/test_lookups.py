@@ -61,6 +61,13 @@ def test_an_id_that_no_database_can_hold_is_the_request_s_fault(store: MemorySto
     assert found.status == found.STATUS_INVALID_REQUEST
 
 
+def test_a_node_of_another_robot_is_refused(store: MemoryStore) -> None:
+    for robots, status in (([], 1), (['r1'], 1), (['r2'], 2), (['r2', 'r1'], 1)):
+        found = lookups(store).episodes(srv.GetEpisodes.Request(node_ids=['n1'], robots=robots),
+                                        srv.GetEpisodes.Response())
+        assert (found.status, len(found.nodes)) == (status, int(status == 1)), found.message
+
+
 def test_a_node_that_went_since_it_was_found_spoils_nothing(
         store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     get = store.get
