@@ -30,6 +30,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.errors import StoreBusyError, StoreError, StoreFullError, StoreValueError
 from emv_ros.memory.columns import Base
+from emv_ros.memory.letter_case import add_lower
 from emv_ros.memory.server import (
     is_postgresql,
     reading_options,
@@ -110,6 +111,7 @@ def _sqlite_engine(url: URL, busy_timeout_s: float) -> Engine:
     def prepare(connection: Any, _record: Any) -> None:
         # The driver must not begin transactions by itself: `begin` below does.
         connection.isolation_level = None
+        add_lower(connection)
         cursor = connection.cursor()
         cursor.execute('PRAGMA foreign_keys = ON')
         cursor.execute('PRAGMA secure_delete = ON')

@@ -20,6 +20,7 @@ from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
 from emv_ros.memory.dropped import PREFIX
 from emv_ros.memory.entities import entities_called, stands_for
+from emv_ros.memory.letter_case import equals, holds
 from emv_ros.memory.names import match_names, names_like, stem
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
@@ -180,7 +181,7 @@ def utterances(store: MemoryStore, window: Window = ALL, *, text: str = '', spea
     with store.reading() as session:
         query = within(store, session, select(row), row, window)
         if speaker:
-            is_speaker = func.lower(row.speaker) == speaker.lower()
+            is_speaker = equals(row.speaker, speaker)
             own = row.is_own if speaker.lower() in ('robot', 'me', 'i', 'self') else None
             query = query.where(is_speaker if own is None else or_(is_speaker, own))
         if text:
@@ -361,7 +362,7 @@ def _forms(text: str) -> list[set[str]]:
 
 def _documents_with(text: str, kind: str) -> Select[int]:
     row = schema.DocumentRow
-    conditions = [or_(*(row.text.icontains(form, autoescape=True) for form in sorted(forms)))
+    conditions = [or_(*(holds(row.text, form) for form in sorted(forms)))
                   for forms in _forms(text)]
     return select(row.ref_id).where(and_(row.kind == kind, *conditions))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 import math
 from pathlib import Path
 import subprocess
@@ -150,6 +151,17 @@ def test_odd_values_are_the_same_in_both(memory: MemoryStore) -> None:
     assert run.parameters == clean
     memory.add(report(2, 'succeeded', parameters=odd))
     assert memory.counts()['skill_event'] == 1  # the same run
+
+
+@pytest.mark.both_databases
+def test_letters_of_all_languages_are_found_whatever_their_case(memory: MemoryStore) -> None:
+    for number, (speaker, words) in enumerate(
+            (('Jörg', 'Über die STRASSE'), ('JÖRG', 'über ÉTÉ'), ('ann', 'МИР 100%_'))):
+        memory.add(replace(said(number, words), speaker=speaker))
+    for words, found in (('über', [1, 2]), ('ÜBER', [1, 2]), ('été', [2]), ('мир', [3]),
+                         ('мир 100%_', [3]), ('Straße', []), ('strasse', [1]), ('é', [2])):
+        assert [item.id for item in queries.utterances(memory, text=words)] == found, words
+    assert [item.id for item in queries.utterances(memory, speaker='jörg')] == [1, 2]
 
 
 @pytest.mark.both_databases
