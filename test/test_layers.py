@@ -32,6 +32,7 @@ WALL_CLOCKS = {'time.time', 'time.time_ns', 'datetime.now', 'datetime.utcnow', '
 CLOCK_READERS = {
     'agent/agent.py': 'when a question was asked, for the log of questions',
     'agent/models/client.py': 'when a model was called, for the account of calls',
+    'agent/repairing.py': 'when a repair began: files of pictures that came since then stay',
     'commands/context.py': "the person's now, for words like 'yesterday'",
     'evaluation/row_lag.py': 'when a row could be read, to measure how long that took',
     'memory/pictures.py': 'how long ago a picture file was written, before it is removed',
