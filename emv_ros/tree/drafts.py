@@ -54,6 +54,11 @@ class Draft:
         return first if isinstance(first, Annotation) else None
 
     @property
+    def is_raw(self) -> bool:
+        """Whether it is an event of pictures, joint samples and poses alone."""
+        return not self.records and not self.children and not self.members
+
+    @property
     def span(self) -> Interval:
         """Its span as it stands."""
         return Interval(self.start_ns, self.end_ns)

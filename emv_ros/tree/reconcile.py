@@ -96,16 +96,9 @@ class Reconciler:
                 node_id = self.nodes[node_id].parent_id
         return found
 
-    def _are_told(self, draft: Draft) -> bool:
-        """Whether raw records, which are members of nothing, lie in a sealed node."""
-        return not draft.records and not draft.children and any(
-            self.nodes[key].start_ns <= draft.end_ns and draft.start_ns <= self.nodes[key].end_ns
-            for key in self.sealed)
-
     def apply(self, drafts: Sequence[Draft]) -> Reconciled:
         """Make the stored nodes what the drafts say; what is sealed stays."""
         done = Reconciled()
-        drafts = [draft for draft in drafts if not self._are_told(draft)]
         everyone = [part for draft in drafts for part in draft.walk()]
         rows = self._claim(everyone, done)
         self._set_parents(drafts, rows, done)
@@ -151,14 +144,14 @@ class Reconciler:
 
     def _new(self, draft: Draft) -> schema.NodeRow:
         row: schema.NodeRow = row_of(Node(
-            robot=self.robot, **_values(draft)), self.robot_id)
+            robot=self.robot, **values_of_draft(draft)), self.robot_id)
         self.session.add(row)
         return row
 
     def _refresh(self, row: schema.NodeRow, draft: Draft, done: Reconciled) -> None:
         if row.id in self.sealed and row.summary != BLANK:
             return
-        values = _values(draft)
+        values = values_of_draft(draft)
         if row.id in self.sealed:  # words were taken back; it still holds what is sealed
             values |= {name: getattr(row, name) for name in ('level', 'start_ns', 'end_ns')}
         differing = {name for name in DERIVED if getattr(row, name) != values[name]}
@@ -243,7 +236,7 @@ class Reconciler:
             self.session.execute(delete(node).where(node.id.in_(part)))
 
 
-def _values(draft: Draft) -> dict[str, Any]:
+def values_of_draft(draft: Draft) -> dict[str, Any]:
     """Return what a draft says of its node, with texts that a database can hold."""
     values = {name: getattr(draft, name) for name in DERIVED}
     for name in ('summary', 'name', 'status'):

@@ -70,6 +70,18 @@ def scrub(session: Session) -> None:
 def reopen_spans(session: Session, robot_id: int, spans: Iterable[Interval]) -> None:
     """Have spans of a robot's life, ends included, derived anew by the next consolidation."""
     _set_waiting(session, robot_id, _joined([*waiting_spans(session, robot_id), *spans]))
+    key = _times_key(robot_id)
+    session.merge(schema.StateRow(key=key, value={'times': times_reopened(session, robot_id) + 1}))
+    session.flush()
+
+
+def times_reopened(session: Session, robot_id: int) -> int:
+    """Return how often something of a robot's life was re-opened.
+
+    Whoever read records, and writes what was made of them in a later transaction, compares it.
+    """
+    row = session.get(schema.StateRow, _times_key(robot_id))
+    return int(row.value['times']) if row else 0
 
 
 def waiting_spans(session: Session, robot_id: int) -> list[Interval]:
@@ -197,3 +209,7 @@ def _set_waiting(session: Session, robot_id: int, spans: Sequence[Interval]) -> 
 
 def _key(robot_id: int) -> str:
     return f'tree:reopened:{robot_id}'
+
+
+def _times_key(robot_id: int) -> str:
+    return f'tree:reopenings:{robot_id}'

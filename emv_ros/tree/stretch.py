@@ -6,11 +6,11 @@ derived from it alone is what would be derived from the whole past.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 import logging
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, literal, select, true, update
 from sqlalchemy.orm import Session
@@ -26,7 +26,7 @@ from emv_ros.tree.reopening import next_piece
 from emv_ros.tree.unread import UNREADABLE, Unread, check_sound
 
 EVENT_KINDS = ('skill_event', 'utterance', 'scene', 'annotation', 'observation')
-# So many waiting records are taken at once, so that no transaction holds the writers for long.
+# So many waiting records, and what lies around them, are derived at once.
 CHUNK = 800
 IN_LIMIT = 500
 ENDS = frozenset(str(status) for status in Status if status.is_final)
@@ -36,22 +36,34 @@ PARTS: dict[str, Any] = {
 
 log = logging.getLogger(__name__)
 
+Member = tuple[str, int]
+
+
+class Top(NamedTuple):
+    """An event or goal without a goal above."""
+
+    id: int
+    start_ns: int
+    end_ns: int
+
 
 def chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
     """Yield ids in pieces that a statement may hold."""
     return (ids[start:start + IN_LIMIT] for start in range(0, len(ids), IN_LIMIT))
 
 
-def find_dirty(session: Session, robot_id: int, gap_ns: int) -> Interval | None:
+def find_dirty(session: Session, robot_id: int, gap_ns: int,
+               timeless: list[Member]) -> Interval | None:
     """Return the earliest span that waits, up to a pause or CHUNK records; None if nothing.
 
-    Re-opened spans come first: what records said that are gone has no right to stay.
+    Re-opened spans come first: what records said that are gone has no right to stay. Records
+    whose stamp is damaged have no place in time; they are put into `timeless`.
     """
     if (piece := next_piece(session, robot_id)) is not None:
         return piece
     stamps: list[tuple[int, int]] = []
     for kind in EVENT_KINDS:
-        stamps.extend(_waiting(session, robot_id, kind))
+        stamps.extend(_waiting(session, robot_id, kind, timeless))
     stamps.sort()
     first_raw = min((stamp for kind in RAW_KINDS if (stamp := _raw_bound(
         session, robot_id, kind, func.min, None)) is not None), default=None)
@@ -70,8 +82,9 @@ def find_dirty(session: Session, robot_id: int, gap_ns: int) -> Interval | None:
     return Interval(start_ns, end_ns)
 
 
-def _waiting(session: Session, robot_id: int, kind: str) -> Iterable[tuple[int, int]]:
-    """Yield the spans of the first CHUNK waiting records of a kind; settle those without a time."""
+def _waiting(session: Session, robot_id: int, kind: str,
+             timeless: list[Member]) -> Iterable[tuple[int, int]]:
+    """Yield the spans of the first CHUNK waiting records of a kind that have a time."""
     table = schema.KINDS[kind]
     end = func.coalesce(table.end_ns, table.stamp_ns) if hasattr(table, 'end_ns') \
         else table.stamp_ns
@@ -84,7 +97,7 @@ def _waiting(session: Session, robot_id: int, kind: str) -> Iterable[tuple[int, 
         else:
             log.warning('%s %d has no time and no place in the tree: its stamp is damaged',
                         kind.replace('_', ' '), ref_id)
-            _take(session, kind, table.id == ref_id)
+            timeless.append((kind, ref_id))
 
 
 def _raw_bound(session: Session, robot_id: int, kind: str, bound: Any,
@@ -97,31 +110,33 @@ def _raw_bound(session: Session, robot_id: int, kind: str, bound: Any,
     return found
 
 
-def top_nodes(session: Session, robot_id: int, span: Interval) -> list[schema.NodeRow]:
+def top_nodes(session: Session, robot_id: int, span: Interval) -> list[Top]:
     """Return the events and goals, without a goal above, that touch a span, ends included."""
     row = schema.NodeRow
+    columns = select(row.id, row.level, row.start_ns, row.end_ns)
     touches = and_(row.start_ns <= span.end_ns, row.end_ns >= span.start_ns)
-    found: list[schema.NodeRow] = []
+    found: list[Top] = []
     above = list(session.scalars(select(row.id).where(
         row.robot_id == robot_id, row.parent_id.is_(None), row.level >= DAY, touches)))
     # From the root downwards: its cost does not grow with the age of the memory.
     while above:
         below: list[int] = []
         for part in chunks(above):
-            for node in session.scalars(select(row).where(row.parent_id.in_(part), touches)):
-                if node.level >= EPISODE:
-                    below.append(node.id)
+            for node_id, level, *ends in session.execute(
+                    columns.where(row.parent_id.in_(part), touches)):
+                if level >= EPISODE:
+                    below.append(node_id)
                 else:
-                    found.append(node)
+                    found.append(Top(node_id, *ends))
         above = below
-    found.extend(session.scalars(select(row).where(
+    found.extend(Top(node_id, *ends) for node_id, _, *ends in session.execute(columns.where(
         row.robot_id == robot_id, row.parent_id.is_(None), row.level <= GOAL, touches)))
     return sorted(found, key=lambda node: (node.start_ns, node.id))
 
 
 def widen(session: Session, robot_id: int, dirty: Interval,
-          gap_ns: int) -> tuple[Interval, list[schema.NodeRow]]:
-    """Return the span to derive anew and the top-level nodes in it."""
+          gap_ns: int) -> tuple[Interval, list[int]]:
+    """Return the span to derive anew and the ids of the top-level nodes in it."""
     span = Interval(max(0, dirty.start_ns - gap_ns), dirty.end_ns + gap_ns)
     span = _with_named_parents(session, robot_id, span)
     while True:
@@ -129,7 +144,7 @@ def widen(session: Session, robot_id: int, dirty: Interval,
         wider = Interval(min([span.start_ns, *(node.start_ns for node in nodes)]),
                          max([span.end_ns, *(node.end_ns for node in nodes)]))
         if wider == span:
-            return span, nodes
+            return span, [node.id for node in nodes]
         span = wider
 
 
@@ -177,10 +192,7 @@ def _tells_only_an_end(transitions: Any) -> bool:
 
 def load(session: Session, robot_id: int, robot: str,
          span: Interval) -> tuple[Stretch, list[Unread]]:
-    """Return the records that begin in a span, ends included, and the rows that are none.
-
-    Locked if the database can.
-    """
+    """Return the records that begin in a span, ends included, and the rows that are none."""
     unread: list[Unread] = []
     found: dict[str, list[Any]] = {}
     for kind in EVENT_KINDS:
@@ -236,13 +248,21 @@ def _placed(make: Callable[[Any], Any], row: Any) -> tuple[int, Any]:
     return row.scene_id, make(row)
 
 
-def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch,
-           unread: Sequence[Unread]) -> tuple[int, list[Unread]]:
-    """Mark what was read, and the raw records of the span, as consolidated.
+def waiting_in(session: Session, robot_id: int, span: Interval) -> set[Member]:
+    """Return the records, raw ones too, that wait in a span."""
+    found: set[Member] = set()
+    for kind in (*EVENT_KINDS, *RAW_KINDS):
+        table = schema.KINDS[kind]
+        found.update((kind, ref_id) for ref_id in session.scalars(select(table.id).where(
+            table.robot_id == robot_id, table.pending, table.stamp_ns >= span.start_ns,
+            table.stamp_ns <= span.end_ns)))
+    return found
 
-    Return how many had waited, and which of them could not be read.
-    """
-    taken, news = 0, []
+
+def news_of(session: Session, unread: Iterable[Unread],
+            waiting: Collection[Member]) -> list[Unread]:
+    """Return the rows that cannot be read, and that wait or are of a scene that waits."""
+    news = []
     for row in unread:
         if row.kind in PARTS:
             part = PARTS[row.kind]
@@ -250,25 +270,22 @@ def settle(session: Session, robot_id: int, span: Interval, stretch: Stretch,
                 select(schema.SceneRow.pending).join(part, part.scene_id == schema.SceneRow.id)
                 .where(part.id == row.ref_id)))
         else:
-            is_new = bool(_take(session, row.kind, schema.KINDS[row.kind].id == row.ref_id))
-            taken += is_new
+            is_new = (row.kind, row.ref_id) in waiting
         news += [row] if is_new else []
-    for kind, records in zip(EVENT_KINDS, (
-            stretch.runs, stretch.utterances, stretch.scenes, stretch.annotations,
-            stretch.observations), strict=True):
-        for part in chunks([record.id or 0 for record in records]):
-            taken += _take(session, kind, schema.KINDS[kind].id.in_(part))
-    for kind in RAW_KINDS:
+    return news
+
+
+def settle(session: Session, records: Iterable[Member]) -> int:
+    """Mark records as consolidated; return how many had waited."""
+    by_kind: dict[str, list[int]] = {}
+    for kind, ref_id in records:
+        by_kind.setdefault(kind, []).append(ref_id)
+    taken = 0
+    for kind, ids in by_kind.items():
         table = schema.KINDS[kind]
-        taken += _take(session, kind, and_(
-            table.robot_id == robot_id, table.stamp_ns >= span.start_ns,
-            table.stamp_ns <= span.end_ns))
-    return taken, news
-
-
-def _take(session: Session, kind: str, wanted: ColumnElement[bool]) -> int:
-    table = schema.KINDS[kind]
-    done: Any = session.execute(
-        update(table).where(wanted, table.pending).values(pending=False)
-        .execution_options(synchronize_session=False))
-    return int(done.rowcount)
+        for part in chunks(ids):
+            done: Any = session.execute(
+                update(table).where(table.id.in_(part), table.pending).values(pending=False)
+                .execution_options(synchronize_session=False))
+            taken += int(done.rowcount)
+    return taken
