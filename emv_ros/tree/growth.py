@@ -24,6 +24,7 @@ from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent
 from emv_ros.settings import TreeSettings
 from emv_ros.timeline import SECOND_NS, Interval, format_span
+from emv_ros.tree.context import shortened
 from emv_ros.tree.derivation import Derivation, OvertakenError
 from emv_ros.tree.differences import Slice, slices_of
 from emv_ros.tree.drafts import Draft
@@ -186,6 +187,10 @@ class Growth:
         if dirty is None:
             return None
         span, tops = widen(session, robot_id, dirty, gap_ns)
+        self._is_reopened = bool(waiting_spans(session, robot_id))
+        if not self._is_reopened:
+            span, tops = shortened(session, robot_id, dirty, span, tops,
+                                   round(self.settings.event_gap_s * SECOND_NS))
         stretch, unread = load(session, robot_id, self.robot, span)
         self._runs = stretch.runs
         drafts = drafts_of(session, robot_id, span, stretch, self.settings)
@@ -193,10 +198,10 @@ class Growth:
         drafts.sort(key=lambda draft: (draft.start_ns, draft.end_ns))
         waiting = waiting_in(session, robot_id, span)
         found = Derivation(
-            self.robot, robot_id, dirty, span, slices_of(drafts, Stored.of(session, tops)),
-            waiting, times_reopened(session, robot_id), news_of(session, unread, waiting))
+            self.robot, robot_id, dirty, span,
+            slices_of(drafts, Stored.of(session, [top.id for top in tops])), waiting,
+            times_reopened(session, robot_id), news_of(session, unread, waiting))
         found.know(stretch)
-        self._is_reopened = bool(waiting_spans(session, robot_id))
         return found
 
     def _write(self, writer: NodeWriter, found: Derivation, part: Slice, is_last: bool) -> int:

@@ -45,6 +45,7 @@ class Top(NamedTuple):
     id: int
     start_ns: int
     end_ns: int
+    name: str
 
 
 def chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
@@ -113,7 +114,7 @@ def _raw_bound(session: Session, robot_id: int, kind: str, bound: Any,
 def top_nodes(session: Session, robot_id: int, span: Interval) -> list[Top]:
     """Return the events and goals, without a goal above, that touch a span, ends included."""
     row = schema.NodeRow
-    columns = select(row.id, row.level, row.start_ns, row.end_ns)
+    columns = select(row.id, row.level, row.start_ns, row.end_ns, row.name)
     touches = and_(row.start_ns <= span.end_ns, row.end_ns >= span.start_ns)
     found: list[Top] = []
     above = list(session.scalars(select(row.id).where(
@@ -122,34 +123,34 @@ def top_nodes(session: Session, robot_id: int, span: Interval) -> list[Top]:
     while above:
         below: list[int] = []
         for part in chunks(above):
-            for node_id, level, *ends in session.execute(
+            for node_id, level, *rest in session.execute(
                     columns.where(row.parent_id.in_(part), touches)):
                 if level >= EPISODE:
                     below.append(node_id)
                 else:
-                    found.append(Top(node_id, *ends))
+                    found.append(Top(node_id, *rest))
         above = below
-    found.extend(Top(node_id, *ends) for node_id, _, *ends in session.execute(columns.where(
+    found.extend(Top(node_id, *rest) for node_id, _, *rest in session.execute(columns.where(
         row.robot_id == robot_id, row.parent_id.is_(None), row.level <= GOAL, touches)))
     return sorted(found, key=lambda node: (node.start_ns, node.id))
 
 
 def widen(session: Session, robot_id: int, dirty: Interval,
-          gap_ns: int) -> tuple[Interval, list[int]]:
-    """Return the span to derive anew and the ids of the top-level nodes in it."""
+          gap_ns: int) -> tuple[Interval, list[Top]]:
+    """Return the span to derive anew and the top-level nodes in it."""
     span = Interval(max(0, dirty.start_ns - gap_ns), dirty.end_ns + gap_ns)
-    span = _with_named_parents(session, robot_id, span)
+    span = with_named(session, robot_id, span)
     while True:
         nodes = top_nodes(session, robot_id, span)
         wider = Interval(min([span.start_ns, *(node.start_ns for node in nodes)]),
                          max([span.end_ns, *(node.end_ns for node in nodes)]))
         if wider == span:
-            return span, [node.id for node in nodes]
+            return span, nodes
         span = wider
 
 
-def _with_named_parents(session: Session, robot_id: int, span: Interval) -> Interval:
-    """Widen a span to the runs that waiting runs name as their parents."""
+def with_named(session: Session, robot_id: int, span: Interval) -> Interval:
+    """Widen a span to the runs that waiting runs name as their parents, or that name them so."""
     row = schema.SkillEventRow
     wanted = list(session.scalars(select(row.parent_source_id).where(
         row.robot_id == robot_id, row.pending, row.parent_source_id != '',
@@ -172,7 +173,7 @@ def _with_named_children(session: Session, robot_id: int, span: Interval) -> Int
             select(row.source_id, row.transitions).where(
                 row.robot_id == robot_id, row.pending, row.source_id != '',
                 row.stamp_ns >= span.start_ns, row.stamp_ns <= span.end_ns))
-            if _tells_only_an_end(transitions)]
+            if tells_only_an_end(transitions)]
     except UNREADABLE:  # one of them is damaged, and is named when the stretch is read
         return span
     for part in chunks(ended):
@@ -184,7 +185,7 @@ def _with_named_children(session: Session, robot_id: int, span: Interval) -> Int
     return span
 
 
-def _tells_only_an_end(transitions: Any) -> bool:
+def tells_only_an_end(transitions: Any) -> bool:
     """Whether the first change of state is an end; False for what is no list of changes."""
     first = transitions[0] if isinstance(transitions, list) and transitions else None
     return isinstance(first, list) and bool(first) and str(first[0]) in ENDS
