@@ -33,7 +33,10 @@ def shortened(session: Session, robot_id: int, dirty: Interval, span: Interval,
     `tops` are the top-level nodes of the span in order of time. What is shorter than a CHUNK of
     records before what waits is not cut.
     """
-    at = _cut(tops, dirty.start_ns - max(event_gap_ns, SLACK_NS) - MARGIN_NS)
+    # A node that goes on in what waits may fall apart, from its start on.
+    open_ns = min([dirty.start_ns, *(top.start_ns for top in tops
+                                     if top.end_ns >= dirty.start_ns)])
+    at = _cut(tops, open_ns - max(event_gap_ns, SLACK_NS) - MARGIN_NS)
     if not at or _count(session, robot_id, Interval(span.start_ns, tops[at].start_ns)) \
             < stretch.CHUNK:
         return span, tops
@@ -41,15 +44,18 @@ def shortened(session: Session, robot_id: int, dirty: Interval, span: Interval,
     try:
         is_enough = stretch.with_named(session, robot_id, shorter) == shorter \
             and not _is_any_open(session, robot_id, span.start_ns, dirty.start_ns) \
-            and not _reach_back(session, robot_id, dirty, span, shorter)
+            and not _reach_back(session, robot_id, dirty, span, shorter, open_ns)
     except UNREADABLE:  # one of the records is damaged, and is named when the stretch is read
         is_enough = False
     return (shorter, tops[at:]) if is_enough else (span, tops)
 
 
 def _reach_back(session: Session, robot_id: int, dirty: Interval, span: Interval,
-                shorter: Interval) -> bool:
-    """Whether runs that wait may take part in what begins before the shorter span, or hold it."""
+                shorter: Interval, open_ns: int) -> bool:
+    """Whether runs that wait may take part in what begins before the shorter span, or hold it.
+
+    What begins from `open_ns` on may take part in it, too: its place is not certain.
+    """
     row = schema.SkillEventRow
     goals: set[str] = set()
     ended: set[str] = set()
@@ -62,12 +68,15 @@ def _reach_back(session: Session, robot_id: int, dirty: Interval, span: Interval
         sources.add(source_id)
         if stretch.tells_only_an_end(transitions):
             ended.add(skill)
-    for stack, parent in session.execute(
-            select(cast(row.goal_stack, Text), row.parent_source_id).distinct().where(
+    for said, parent, is_open in session.execute(
+            select(cast(row.goal_stack, Text), row.parent_source_id,
+                   row.stamp_ns >= open_ns).distinct().where(
                 row.robot_id == robot_id, row.stamp_ns >= span.start_ns,
                 row.stamp_ns < dirty.start_ns)):
-        if (parent and parent in sources) or not ended.isdisjoint(json.loads(stack)):
+        stack = json.loads(said)
+        if (parent and parent in sources) or not ended.isdisjoint(stack):
             return True
+        goals.update(stack if is_open else ())
     return not goals.isdisjoint(
         _made_goals(session, robot_id, span.start_ns, shorter.start_ns))
 

@@ -75,7 +75,8 @@ class Stored:
         row = schema.NodeRow
         columns = (row.id, row.parent_id, row.ordinal, *(getattr(row, name) for name in DERIVED))
         at = {name: place for place, name in enumerate(DERIVED)}
-        waiting, by = tops, row.id
+        waiting: list[int] = tops
+        by: Any = row.id
         while waiting:
             below: list[int] = []
             for part in chunks(waiting):

@@ -114,7 +114,7 @@ def _raw_bound(session: Session, robot_id: int, kind: str, bound: Any,
 def top_nodes(session: Session, robot_id: int, span: Interval) -> list[Top]:
     """Return the events and goals, without a goal above, that touch a span, ends included."""
     row = schema.NodeRow
-    columns = select(row.id, row.level, row.start_ns, row.end_ns, row.name)
+    columns = select(row.level, row.id, row.start_ns, row.end_ns, row.name)
     touches = and_(row.start_ns <= span.end_ns, row.end_ns >= span.start_ns)
     found: list[Top] = []
     above = list(session.scalars(select(row.id).where(
@@ -123,20 +123,20 @@ def top_nodes(session: Session, robot_id: int, span: Interval) -> list[Top]:
     while above:
         below: list[int] = []
         for part in chunks(above):
-            for node_id, level, *rest in session.execute(
+            for level, node_id, *top in session.execute(
                     columns.where(row.parent_id.in_(part), touches)):
                 if level >= EPISODE:
                     below.append(node_id)
                 else:
-                    found.append(Top(node_id, *rest))
+                    found.append(Top._make((node_id, *top)))
         above = below
-    found.extend(Top(node_id, *rest) for node_id, _, *rest in session.execute(columns.where(
+    found.extend(Top._make(top) for _, *top in session.execute(columns.where(
         row.robot_id == robot_id, row.parent_id.is_(None), row.level <= GOAL, touches)))
     return sorted(found, key=lambda node: (node.start_ns, node.id))
 
 
 def widen(session: Session, robot_id: int, dirty: Interval,
-          gap_ns: int) -> tuple[Interval, list[Top]]:
+          gap_ns: int) -> tuple[Interval, Sequence[Top]]:
     """Return the span to derive anew and the top-level nodes in it."""
     span = Interval(max(0, dirty.start_ns - gap_ns), dirty.end_ns + gap_ns)
     span = with_named(session, robot_id, span)
