@@ -76,7 +76,7 @@ def is_same_bit_by_bit(folder, seed):
         return below_days(bits) == below_days(once)
 
 
-@pytest.mark.parametrize('seed', [2, 7, 9])
+@pytest.mark.parametrize('seed', [2, 7])
 def test_bit_by_bit_is_at_once(tmp_path, monkeypatch, lengths, seed):
     monkeypatch.setattr(stretch, 'CHUNK', 2)
     assert is_same_bit_by_bit(tmp_path, seed)
