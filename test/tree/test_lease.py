@@ -19,13 +19,14 @@ from emv_ros.memory import schema
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.lease import KEY, LENGTH_S, HeldStore, Lease, Seat, holding
 
+pytestmark = pytest.mark.both_databases
+
 HOLDER = """
 import sys
 from pathlib import Path
 from life_parts import open_memory
 from emv_ros.tree.lease import holding
 
-pytestmark = pytest.mark.both_databases
 with open_memory(Path(sys.argv[1])) as store, holding(store) as lease:
     print(lease.holder, flush=True)
     sys.stdin.read()
