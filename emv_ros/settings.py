@@ -132,6 +132,12 @@ class BiographySettings:
     consistent_similarity: float = setting(
         0.0, 'cosine of looks that all of them must reach; 0: as calibrated, else as the model of '
         'looks has it', 0.0, 1.0)
+    reconsider: str = setting(
+        'day', "entities are looked at again, with all that is known by then, when a 'day' is "
+        "over, or 'never'", choices=('day', 'never'))
+    group_similarity: float = setting(
+        0.0, 'how like two groups of looks must be then to be one thing, by how like looks are '
+        'within them; 0: as the model of looks has it', 0.0, 1.0)
     references: int = setting(10, 'latest observations of an entity that are compared', 1, 1000)
     separation_frames: int = setting(
         3, 'pictures that two must share to count as seen apart', 1, 1000)

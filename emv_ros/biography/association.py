@@ -81,11 +81,8 @@ class Associator:
             ids = waiting(session, robot_id) if robot_id is not None else []
         if robot_id is None or not ids:
             return report
-        if self._known is None:
-            self._known = Known(robot_id, self._rules.references, self._store.folder,
-                                self._consistent)
-            with self._store.reading() as session:  # long where the life is: nobody waits for it
-                self._known.follow(session)
+        with self._store.reading() as session:  # long where the life is: nobody waits for it
+            known = self.known(session, robot_id)
         met: set[int] = set()
         for start in range(0, len(ids), LOT):
             if cancel is not None and cancel.is_set():
@@ -94,12 +91,20 @@ class Associator:
             self._decide(robot_id, ids[start:start + LOT], report, met)
         else:
             self._note(robot_id, max(ids))
-        if self._known.is_outdated():
+        if known.is_outdated():
             with self._store.writing() as session:
-                self._known.save(session)
+                known.save(session)
         report.entities = len(met)
         report.duration_s = time.monotonic() - begun
         return report
+
+    def known(self, session: Session, robot_id: int) -> Known:
+        """Return the references of the robot's entities, as the session has them."""
+        if self._known is None:
+            self._known = Known(robot_id, self._rules.references, self._store.folder,
+                                self._consistent)
+        self._known.follow(session)
+        return self._known
 
     def _decide(self, robot_id: int, ids: Sequence[int], report: AssociationReport,
                 met: set[int]) -> None:

@@ -156,6 +156,10 @@ class Known:
                 length, self._most, lambda ids: self._vectors(ids, model, length))
         return self._references[key]
 
+    def keys(self) -> list[Key]:
+        """Return what is told apart, in order: model, length, and whether it is of persons."""
+        return sorted(self._references)
+
     def drop(self, entity_id: int) -> None:
         """Forget an entity."""
         for references in self._references.values():

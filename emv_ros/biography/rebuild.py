@@ -14,6 +14,7 @@ import time
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from emv_ros.biography import reconsidering
 from emv_ros.biography.association import AssociationReport, Associator
 from emv_ros.biography.holding import NOTE
 from emv_ros.biography.relabelling import Relabelled, relabel
@@ -95,6 +96,7 @@ def _take_apart(session: Session, robot_id: int) -> None:
     session.execute(update(row).where(*its).values(entity_id=None),
                     execution_options={'synchronize_session': False})
     forget_mark(session, robot_id)
+    reconsidering.forget_mark(session, robot_id)
 
 
 def _fill(report: RebuildReport, done: AssociationReport, named: Relabelled) -> None:

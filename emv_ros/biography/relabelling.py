@@ -7,7 +7,7 @@ what it held. A name that a person gave goes with the observation that it was gi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,11 +38,11 @@ def relabel(session: Session, robot_id: int, before: Members) -> Relabelled:
     before = {key: ids for key, ids in before.items() if key in there}
     _bring_back(session, robot_id, before)
     holder = _holders(session, robot_id)
-    kept = _kept_ids(before, holder)
+    kept = kept_ids(before, holder)
     _move(session, kept)
     holder = {key: kept.get(entity_id, entity_id) for key, entity_id in holder.items()}
     gone = _send_on(session, before, holder, set(kept.values()))
-    _give_names(session, robot_id, before, set(kept.values()))
+    give_names(session, robot_id, before)
     alive = set(holder.values())
     return Relabelled(len(alive & set(kept.values())), len(alive - set(kept.values())), gone)
 
@@ -80,8 +80,11 @@ def _bring_back(session: Session, robot_id: int, before: Members) -> None:
     session.expire_all()
 
 
-def _kept_ids(before: Members, holder: Mapping[int, int]) -> dict[int, int]:
-    """Return {entity: the id that it had}, for those that had one."""
+def kept_ids(before: Members, holder: Mapping[int, int]) -> dict[int, int]:
+    """Return {what observations have now: the id that it had}, for those that had one.
+
+    The greatest overlap counts, of equal ones that with the older id.
+    """
     shared = Counter((holder[key], old) for old, keys in before.items()
                      for key in keys if key in holder)
     kept: dict[int, int] = {}
@@ -139,20 +142,23 @@ def _send_on(session: Session, before: Members, holder: Mapping[int, int],
     return gone
 
 
-def _give_names(session: Session, robot_id: int, before: Members, kept: Iterable[int]) -> None:
-    """Give each entity the latest name that a person gave to an observation of it."""
+def give_names(session: Session, robot_id: int, before: Members,
+               entity_ids: Sequence[int] | None = None) -> None:
+    """Give each entity, of some or all, the latest name that a person gave to one of its own."""
     naming, seen, entity = schema.NamingRow, schema.ObservationRow, schema.EntityRow
     given: dict[int, list[Any]] = {}
     named: set[int] = set()
+    some = () if entity_ids is None else (among(seen.entity_id, entity_ids),)
     for told, entity_id in session.execute(
             select(naming, seen.entity_id).join(seen, seen.id == naming.observation_id)
-            .where(seen.robot_id == robot_id).order_by(naming.id)):
+            .where(seen.robot_id == robot_id, *some).order_by(naming.id)):
         if entity_id is not None:
             given.setdefault(entity_id, []).append(told)
             named.add(told.observation_id)
     touched = []
+    some = () if entity_ids is None else (among(entity.id, entity_ids),)
     for row in session.scalars(select(entity).where(
-            entity.robot_id == robot_id, entity.merged_into.is_(None))):
+            entity.robot_id == robot_id, entity.merged_into.is_(None), *some)):
         names = given.get(row.id, [])
         # A name whose observation was forgotten stays with the id; one that moved does not.
         has_left = not names and NAMED_BY in row.attributes and bool(

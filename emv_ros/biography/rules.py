@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from emv_ros.memory.thresholds import stored_thresholds
+from emv_ros.memory.thresholds import stored_group, stored_thresholds
 from emv_ros.settings import BiographySettings
 from emv_ros.timeline import SECOND_NS
 
@@ -78,3 +78,8 @@ def thresholds_of(session: Session, model: str, settings: BiographySettings,
     """
     stored = stored_thresholds(session, model, default or (MATCH, CONSISTENT))
     return (settings.match_similarity or stored[0], settings.consistent_similarity or stored[1])
+
+
+def group_similarity_of(session: Session, model: str, settings: BiographySettings) -> float:
+    """Return how like two groups of looks by a model must be to be one, 0 where it is not known."""
+    return settings.group_similarity or stored_group(session, model)

@@ -18,7 +18,9 @@ from emv_ros.biography.association import AssociationReport, Associator
 from emv_ros.biography.clothing import ClothingReport, name_people
 from emv_ros.biography.describing import DescriptionReport, describe
 from emv_ros.biography.joining import EntityWriter
-from emv_ros.biography.rebuild import finish, is_begun
+from emv_ros.biography.rebuild import finish as end_rebuild
+from emv_ros.biography.rebuild import is_begun
+from emv_ros.biography.reconsidering import Reconsidering, ReconsiderReport
 from emv_ros.memory import schema
 from emv_ros.memory.clearing import clear_what_is_left
 from emv_ros.memory.imports import check_whole
@@ -36,6 +38,7 @@ class UpkeepReport:
 
     described: DescriptionReport = field(default_factory=DescriptionReport)
     associated: AssociationReport = field(default_factory=AssociationReport)
+    reconsidered: ReconsiderReport = field(default_factory=ReconsiderReport)
     named: ClothingReport = field(default_factory=ClothingReport)
 
     def lines(self) -> list[str]:
@@ -45,7 +48,7 @@ class UpkeepReport:
         if told.by_rule or told.by_model:
             found.append(f'{_observations(told.by_rule)} described by rule, '
                          f'{told.by_model} by the vision model')
-        found.append(self.associated.words())
+        found += [self.associated.words(), self.reconsidered.words()]
         if named.named or named.undone:
             found.append(f'{_observations(named.named)} of persons named by clothing'
                          + (f', {named.undone} no longer' if named.undone else ''))
@@ -61,34 +64,43 @@ class Upkeep:
         self._store = store
         self._settings = settings
         self._thresholds = thresholds
-        self._associators: dict[str, Associator] = {}
+        self._associators: dict[str, tuple[Associator, Reconsidering]] = {}
 
     def keep(self, robot: str, *, vision: Vision | None = None,
              cancel: threading.Event | None = None,
-             before_call: Callable[[], None] = lambda: None) -> UpkeepReport:
+             before_call: Callable[[], None] = lambda: None,
+             finish: bool = False) -> UpkeepReport:
         """Describe, associate and name what one robot observed since. Raises StoreError.
 
         Without a vision model observations are described by rule. `before_call` is called before
-        each call of it.
+        each call of it. With `finish` the last day counts as over, too.
         """
         check_whole(self._store)
         report = UpkeepReport()
         clear_what_is_left(self._store)
         report.described = describe(
             self._store, self._settings, robot, vision, cancel, before_call)
-        if robot not in self._associators:
-            self._associators[robot] = Associator(
-                self._store, self._settings.biography, robot, self._thresholds,
-                self._settings.perception.clip_gap_s)
-        report.associated = self._associators[robot].run(cancel)
+        associator, reconsidering = self._of(robot)
+        report.associated = associator.run(cancel)
         if cancel is not None and cancel.is_set():
             return report
         if self._is_rebuilding(robot):
-            finish(self._store, robot)
+            end_rebuild(self._store, robot)
+        report.reconsidered = reconsidering.run(cancel, finish)
+        if report.reconsidered.canceled:
+            return report
         report.named = name_people(self._store, robot, cancel=cancel)
         if report.named.named or report.named.undone:
             self._call_entities(robot)
         return report
+
+    def _of(self, robot: str) -> tuple[Associator, Reconsidering]:
+        if robot not in self._associators:
+            settings, gap_s = self._settings.biography, self._settings.perception.clip_gap_s
+            associator = Associator(self._store, settings, robot, self._thresholds, gap_s)
+            self._associators[robot] = associator, Reconsidering(
+                self._store, settings, robot, associator, self._thresholds, gap_s)
+        return self._associators[robot]
 
     def _is_rebuilding(self, robot: str) -> bool:
         with self._store.reading() as session:

@@ -110,10 +110,16 @@ def read_seen(session: Session, ids: Sequence[int]) -> tuple[list[Seen], int]:
             log.warning('the looks of o%d by %s cannot be read and count for nothing', key, model)
         else:
             found[key].looks.append((model, vector))
-    for key, others in _apart_from(session, found).items():
-        found[key].apart |= others
-    _add_verdicts(session, found)
+    _add_evidence(session, found)
     return list(found.values()), damaged
+
+
+def read_evidence(session: Session, ids: Sequence[int]) -> dict[int, Seen]:
+    """Return what speaks for and against observations, whatever entity they have; without looks."""
+    rows = {row.id: row for row in session.execute(_ROWS, {'ids': ids})}
+    found = {key: _seen(rows[key]) for key in ids if key in rows}
+    _add_evidence(session, found)
+    return found
 
 
 def as_vector(data: bytes) -> Vector | None:
@@ -164,6 +170,12 @@ def instances_of(session: Session,
 def _seen(row: Any) -> Seen:
     return Seen(row.id, row.stamp_ns, row.session_id, row.name, row.instance, bool(row.is_person),
                 row.clip_id, colour_of(row.attributes), bool(row.has_box))
+
+
+def _add_evidence(session: Session, found: dict[int, Seen]) -> None:
+    for key, others in _apart_from(session, found).items():
+        found[key].apart |= others
+    _add_verdicts(session, found)
 
 
 def _add_verdicts(session: Session, found: dict[int, Seen]) -> None:

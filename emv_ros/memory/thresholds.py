@@ -21,9 +21,16 @@ def stored_thresholds(session: Session, model: str, default: Pair) -> Pair:
     return _of(session, CALIBRATED + model, own)
 
 
-def note_thresholds(store: MemoryStore, model: str, match: float, consistent: float) -> None:
+def stored_group(session: Session, model: str) -> float:
+    """Return how like two groups of looks are that are one, 0 where nothing is known of it."""
+    found = (session.get(schema.StateRow, key + model) for key in (CALIBRATED, OWN))
+    return next((float(row.value['group']) for row in found if row and row.value.get('group')), 0.0)
+
+
+def note_thresholds(store: MemoryStore, model: str, match: float, consistent: float,
+                    group: float = 0.0) -> None:
     """Note what a model says of itself, where that is new."""
-    value = {'match': match, 'consistent': consistent}
+    value = {'match': match, 'consistent': consistent} | ({'group': group} if group else {})
     if store.state(OWN + model) != value:
         store.set_state(OWN + model, value)
 

@@ -19,12 +19,14 @@ class Thresholds:
     """Cosines that belong to one model of looks.
 
     `match` must be reached by one of the observations of an entity, `consistent` by all;
-    `regroup` joins tracks within a clip.
+    `regroup` joins tracks within a clip. `group` is how like two groups must be to be one when a
+    day is over, by the means within them (see biography.grouping); 0 where that is not known.
     """
 
     match: float
     consistent: float
     regroup: float
+    group: float = 0.0
 
 
 class AppearanceModel(Protocol):

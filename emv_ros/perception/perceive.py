@@ -92,7 +92,7 @@ def perceive(store: MemoryStore, settings: Settings, *, robot: str = '',
         robots = store.robot_ids(session, (robot,) if robot else ())
     if appearance is not None:
         own = appearance.thresholds
-        note_thresholds(store, appearance.name, own.match, own.consistent)
+        note_thresholds(store, appearance.name, own.match, own.consistent, own.group)
     for robot_id, name in robots.items():
         made.take(robot_id, name)
     return made.report()

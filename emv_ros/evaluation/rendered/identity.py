@@ -1,9 +1,9 @@
 """How well observations are told apart: rendered days through perception and association.
 
 Pictures and boxes go into a memory as from a robot whose detector knows no identities; perception
-makes tracks and observations of them, association makes entities. Then each pair of observations
-is counted: that of one entity is right where both are of one true thing. The same observations are
-associated by looks, by name alone and not at all. An observation is of the true thing that most of
+makes tracks and observations of them, and a consolidation after each day makes entities. Then each
+pair of observations is counted: that of one entity is right where both are of one true thing. The
+same observations are associated by looks at once alone, by name alone and not at all. An observation is of the true thing that most of
 its boxes show.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 import math
 from pathlib import Path
 import tempfile
@@ -20,7 +21,8 @@ from typing import Any
 from sqlalchemy import select
 
 from emv_ros.biography.rebuild import rebuild
-from emv_ros.evaluation.rendered.days import HEIGHT, WIDTH, Days, Frame
+from emv_ros.biography.upkeep import Upkeep
+from emv_ros.evaluation.rendered.days import DAY_NS, HEIGHT, START_NS, WIDTH, Days, Frame
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.looks import AppearanceModel
@@ -29,7 +31,9 @@ from emv_ros.records import ImageRecord, Scene, SceneObject
 from emv_ros.settings import Settings
 
 CAMERA = 'head'
-WAYS = ('looks', 'name', 'none')
+# With what is known when each day is over; as decided at once; by other notions of identity.
+EACH_DAY = 'looks, each day'
+WAYS = (EACH_DAY, 'looks', 'name', 'none')
 
 Truth = dict[tuple[int, tuple[float, ...]], int]
 
@@ -86,10 +90,26 @@ def evaluate_identity(days: Days, settings: Settings, appearance: AppearanceMode
         memory = replace(settings.memory, folder=folder, url='')
         settings = replace(settings, memory=memory)
         with MemoryStore.open(memory, Path(folder)) as store:
-            truth, count = fill(store, days.clips(), progress)
-            progress(f'{count} pictures rendered; looking at them')
-            perceive(store, settings, appearance=appearance, finish=True)
+            truth, count = _live(store, settings, days, appearance, progress)
             return _judged(store, settings, days, count, appearance, truth)
+
+
+def _live(store: MemoryStore, settings: Settings, days: Days, appearance: AppearanceModel,
+          progress: Callable[[str], None]) -> tuple[Truth, int]:
+    """See day by day, with a consolidation after each, as a robot does."""
+    truth: Truth = {}
+    count = 0
+    own = appearance.thresholds
+    upkeep = Upkeep(store, settings, (own.match, own.consistent))
+    for day, clips in groupby(days.clips(), key=lambda clip: (
+            clip[0].stamp_ns - START_NS) // DAY_NS):
+        seen, pictures = fill(store, clips)
+        truth |= seen
+        count += pictures
+        progress(f'day {day + 1}: {count} pictures')
+        perceive(store, settings, appearance=appearance, finish=True)
+        upkeep.keep(settings.memory.robot, finish=True)
+    return truth, count
 
 
 def fill(store: MemoryStore, clips: Iterable[Sequence[Frame]],
@@ -118,12 +138,13 @@ def _judged(store: MemoryStore, settings: Settings, days: Days, count: int,
     report = SeedReport(days.seed, len(things), days.pairs, days.days, count, len(true))
     like = {thing.key: thing.like for thing in things}
     for way in WAYS:
-        rebuild(store, replace(settings.biography, identity=way), settings.memory.robot,
-                thresholds=(thresholds.match, thresholds.consistent))
+        if way != EACH_DAY:
+            rebuild(store, replace(settings.biography, identity=way), settings.memory.robot,
+                    thresholds=(thresholds.match, thresholds.consistent))
         found = _entities(store)
         report.ways[way] = pairs_of(true, found)
         report.entities[way] = len(set(found.values()))
-        if way == 'looks':
+        if way == EACH_DAY:
             report.wrong_like = _wrong_of_like(true, found, like)
     return report
 
