@@ -25,8 +25,7 @@ from emv_ros.memory.among import among
 
 @dataclass(frozen=True, slots=True)
 class Regrouped:
-    """Observations that moved; entities that went into others, that are new, and all that changed.
-    """
+    """Observations that moved; entities that went into others, are new, or changed at all."""
 
     moved: tuple[int, ...]
     gone: tuple[int, ...]

@@ -18,8 +18,7 @@ from emv_ros.biography.association import AssociationReport, Associator
 from emv_ros.biography.clothing import ClothingReport, name_people
 from emv_ros.biography.describing import DescriptionReport, describe
 from emv_ros.biography.joining import EntityWriter
-from emv_ros.biography.rebuild import finish as end_rebuild
-from emv_ros.biography.rebuild import is_begun
+from emv_ros.biography.rebuild import finish as end_rebuild, is_begun
 from emv_ros.biography.reconsidering import Reconsidering, ReconsiderReport
 from emv_ros.memory import schema
 from emv_ros.memory.clearing import clear_what_is_left

@@ -3,8 +3,8 @@
 Pictures and boxes go into a memory as from a robot whose detector knows no identities; perception
 makes tracks and observations of them, and a consolidation after each day makes entities. Then each
 pair of observations is counted: that of one entity is right where both are of one true thing. The
-same observations are associated by looks at once alone, by name alone and not at all. An observation is of the true thing that most of
-its boxes show.
+same observations are associated by looks at once alone, by name alone and not at all. An
+observation is of the true thing that most of its boxes show.
 """
 
 from __future__ import annotations
