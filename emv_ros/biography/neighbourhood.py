@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from emv_ros.biography.carrying import carried
-from emv_ros.biography.grouping import Flags, Sums, group
+from emv_ros.biography.grouping import Flags, Groups, group
 from emv_ros.biography.known import Key
 from emv_ros.biography.rules import Rules
 from emv_ros.biography.stored_looks import OF_ENTITIES, looks_by
@@ -26,6 +27,7 @@ from emv_ros.biography.waiting import Seen, read_evidence
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.entities import NAMED_BY
+from emv_ros.timeline import local_date
 
 # Observations whose looks stand for a neighbourhood at most, and all that its entities may hold.
 MOST_LOOKS, MOST_MEMBERS = 2000, 20_000
@@ -39,13 +41,15 @@ class Neighbourhood:
 
     before: dict[int, list[int]]
     units: list[list[int]]  # observations
-    sums: Sums  # of the looks that stand for each unit
-    counts: np.ndarray  # of these looks; 0 for what has none
+    looks: np.ndarray  # m × dimension, that stand for the units
+    days: np.ndarray  # on which each was seen
+    unit_of: np.ndarray  # of which unit each is; some units have none
     barred: Flags
 
     def grouped(self, least: float, alone: float) -> list[list[int]]:
         """Return the observations by what is one thing now, see grouping.group."""
-        labels = group(self.sums, self.counts, self.barred, least, alone)
+        sums = Groups.of(self.looks, self.days, self.unit_of, len(self.units))
+        labels = group(sums, self.barred, least, alone)
         self._attach(labels)
         found = defaultdict[int, list[int]](list)
         for unit, label in zip(self.units, labels.tolist(), strict=True):
@@ -55,7 +59,7 @@ class Neighbourhood:
     def _attach(self, labels: np.ndarray) -> None:
         """Let what has no looks stay with most of its entity, unless it is barred from that."""
         entity_of = {key: entity_id for entity_id, keys in self.before.items() for key in keys}
-        for at in np.flatnonzero(self.counts == 0).tolist():
+        for at in sorted({*range(len(self.units))} - set(self.unit_of.tolist())):
             wanted = entity_of[self.units[at][0]]
             votes = Counter[int]()
             for other, unit in enumerate(self.units):
@@ -74,10 +78,10 @@ class Neighbourhood:
 
 
 def read_neighbourhood(session: Session, robot_id: int, key: Key, entity_ids: Sequence[int],
-                       settled_id: int, rules: Rules) -> Neighbourhood | None:
+                       settled_id: int, rules: Rules, zone: tzinfo) -> Neighbourhood | None:
     """Read entities by their looks of one kind; None where they hold too much.
 
-    What came up to the observation `settled_id` is settled.
+    What came up to the observation `settled_id` is settled. Days are those of `zone`.
     """
     before = _members(session, robot_id, entity_ids)
     if before is None:
@@ -89,14 +93,14 @@ def read_neighbourhood(session: Session, robot_id: int, key: Key, entity_ids: Se
     entity_of = {ref: entity_id for entity_id, keys in before.items() for ref in keys}
     units = _units(session, evidence, entity_of, blocks, rules)
     unit_of = {ref: at for at, unit in enumerate(units) for ref in unit}
-    sums, counts = np.zeros((len(units), key[1])), np.zeros(len(units), np.int64)
-    for ref, vector in looks_by(session, key[0], standing).items():
-        if len(vector) == key[1]:
-            sums[unit_of[ref]] += vector
-            counts[unit_of[ref]] += 1
+    looks = {ref: vector for ref, vector in looks_by(session, key[0], standing).items()
+             if len(vector) == key[1]}
     barred = _barred(evidence, unit_of, len(units), rules)
     _bar_names(session, before, unit_of, barred)
-    return Neighbourhood(before, units, sums, counts, barred)
+    return Neighbourhood(
+        before, units, np.array([*looks.values()], np.float64).reshape(-1, key[1]),
+        np.array([local_date(evidence[ref].stamp_ns, zone).toordinal() for ref in looks], np.int64),
+        np.array([unit_of[ref] for ref in looks], np.int64), barred)
 
 
 def _members(session: Session, robot_id: int,

@@ -207,7 +207,9 @@ class Reconsidering:
         entity = schema.EntityRow
         there = session.scalars(select(entity.id).where(
             among(entity.id, list(entity_ids)), entity.merged_into.is_(None))).all()
-        return read_neighbourhood(session, due.robot_id, key, there, due.after_id, self._rules)
+        zone = parse_zone(self._store.zone_of([self._robot]))
+        return read_neighbourhood(
+            session, due.robot_id, key, there, due.after_id, self._rules, zone)
 
     # What follows from it
 
