@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
     limits = appearance.thresholds
     if context.as_json:
         write_json({'looks': appearance.name, 'match': limits.match,
-                    'consistent': limits.consistent, 'ways': summary,
+                    'consistent': limits.consistent, 'group': limits.group, 'ways': summary,
                     'seeds': [report.to_dict() for report in reports]})
     else:
         write(f'{appearance.name}, match {limits.match:g}, consistent {limits.consistent:g}; '
