@@ -9,7 +9,7 @@ from pathlib import Path
 import signal
 from typing import Any
 
-from entity_parts import NOON_NS, apart, held, look, said, see
+from entity_parts import NOON_NS, apart, held, said, see
 from hypothesis import given, settings as drawn, strategies
 import numpy as np
 import pytest
@@ -25,7 +25,6 @@ from emv_ros.memory import schema
 from emv_ros.memory.entities import standing
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, Settings
-from emv_ros.timeline import SECOND_NS
 
 DAY_S = 86_400
 # Strict at once, so that one thing becomes two entities; generous when the day is over.
@@ -300,4 +299,3 @@ def test_boxes_without_looks_stay_where_most_of_their_entity_is(memory: MemorySt
         turned(memory, 100 + 100 * at, degrees, instance='m1' if at == 0 else '')
     again(memory)
     assert held(memory) == {1: [blind, 2, 3, 4]}
-    assert look(memory, 900, 0) == 5 and SECOND_NS == 10**9
