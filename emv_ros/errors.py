@@ -46,6 +46,10 @@ class StoreBusyError(StoreError):
     """Another process holds the database for longer than the limit."""
 
 
+class StoreDamagedError(StoreError, ValueError):
+    """A value that stands in the database is none of its kind."""
+
+
 class StoreFullError(StoreError):
     """The disk that holds the memory is full."""
 

@@ -15,7 +15,7 @@ from sqlalchemy import Float, String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-from emv_ros.errors import StoreError, StoreValueError
+from emv_ros.errors import StoreDamagedError, StoreValueError
 
 NUL = '\0'
 _ESCAPED_NUL = '\\u0000'
@@ -59,12 +59,16 @@ def to_json(value: Any) -> str:
 
 
 def from_json(said: str | bytes) -> Any:
-    """Return the value of a JSON text in the database. Raises StoreError for one that is none."""
+    """Return the value of a JSON text in the database.
+
+    Raises StoreDamagedError for one that is none.
+    """
     try:
         return json.loads(said)
     except (ValueError, RecursionError) as error:
-        raise StoreError(f'the database holds a value that is no JSON ({error}): it is damaged; '
-                         '`emv doctor --repair` keeps a copy and mends it') from error
+        raise StoreDamagedError(
+            f'the database holds a value that is no JSON ({error}): it is damaged; '
+            '`emv doctor --repair` keeps a copy and mends it') from error
 
 
 def clean(value: Any) -> Any:
