@@ -105,7 +105,8 @@ def test_a_node_that_starts_is_not_called_inactive(start, robot):
     begun = robot.node.get_clock().now()
 
     def hear(message):
-        if Time.from_msg(message.header.stamp, ClockType.ROS_TIME) >= begun:  # and not the end of a node before
+        # Not the end of a node before.
+        if Time.from_msg(message.header.stamp, ClockType.ROS_TIME) >= begun:
             states.append(message.state)
 
     heard = robot.node.create_subscription(
