@@ -49,6 +49,7 @@ PLACES = {place.name: place for place in (
     Place(name='stays', start='symbolic:', ids={'scene': 'scene'}),
     Place(name='described', start='described:', ids={'id': 'observation'}),
     Place(name='associated', start='association:', ids={'id': 'observation'}),
+    Place(name='reconsidered', start='reconsidered:', ids={'id': 'observation'}),
     Place(name='rebuild', start='rebuild:', is_of_tree=True),
     Place(name='reopened', start='tree:reopened:', is_of_tree=True),
     Place(name='asked', start='tree:asked:', owner='name', is_of_tree=True),

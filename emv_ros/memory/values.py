@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from sqlalchemy import Float, String
+from sqlalchemy import Double, String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -40,7 +40,7 @@ class Text(TypeDecorator[str]):
 class Number(TypeDecorator[float]):
     """A number, none where it is not one (NaN), which SQLite does not hold."""
 
-    impl = Float
+    impl = Double
     cache_ok = True
 
     def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:

@@ -12,6 +12,8 @@ pytest.importorskip('rclpy')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from fake_provider import Behaviour, provider
+from rclpy.clock import ClockType
+from rclpy.time import Time
 from sensor_msgs.msg import Image
 from stand_in import qos, wait_until
 from std_msgs.msg import String
@@ -100,9 +102,15 @@ def test_a_node_and_its_topics_are_told(start, robot, monitor):
 
 def test_a_node_that_starts_is_not_called_inactive(start, robot):
     states = []
+    begun = robot.node.get_clock().now()
+
+    def hear(message):
+        # Not the end of a node before.
+        if Time.from_msg(message.header.stamp, ClockType.ROS_TIME) >= begun:
+            states.append(message.state)
+
     heard = robot.node.create_subscription(
-        MemoryStatus, 'memory_status', lambda message: states.append(message.state),
-        qos(latched=True))
+        MemoryStatus, 'memory_status', hear, qos(latched=True))
     node = start('speech_ingest', own_topics=[''])
     wait_until(lambda: len(states) > 1, 'the first statuses')
     assert MemoryStatus.STATE_INACTIVE not in states
