@@ -151,7 +151,7 @@ def _parameters(folder: Path, model: str) -> list[str]:
         'memory.robot': 'household_robot', 'model.model': model,
         'perception.detector': 'household', 'perception.backlog': 5000,  # none is passed over
         # As a robot is calibrated for its own camera: a mug in the sink shows half of itself.
-        'biography.consistent_similarity': 0.65,
+        'biography.consistent_similarity': 0.65, 'biography.group_similarity': 0.96,
         'tree.period_s': '3600.0'}  # the tree is made on request here, to be seen
     arguments = ['--ros-args']
     for name, value in values.items():

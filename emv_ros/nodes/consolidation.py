@@ -35,7 +35,7 @@ END_S = 30.0
 class ConsolidationNode(MemoryNode):
     """Keeps the tree up to date."""
 
-    areas = ('memory', 'perception', 'tree', 'retrieval', 'model', 'retention')
+    areas = ('memory', 'perception', 'biography', 'tree', 'retrieval', 'model', 'retention')
     threads = 4
 
     def __init__(self, name: str = 'consolidation', **kwargs: Any) -> None:
