@@ -6,7 +6,7 @@ mends nothing and migrates nothing. A memory on a database server is that server
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -55,6 +55,26 @@ def check_folder(folder: Path, free_bytes_wanted: int = 100_000_000) -> Iterator
                   '' if state == 'ok' else 'make room: on a full disk nothing is recorded')
 
 
+def check_schema(tables: set[str], scalar: Callable[[str], object], mend_other: str) -> Finding:
+    """Check whose schema it is, and of which version; `scalar` returns the first value of a query.
+
+    `mend_other` is what to do where the tables are of another program.
+    """
+    if not tables:
+        return Finding('schema', 'note', 'the database is empty',
+                       'the memory is made when it is first opened')
+    if 'alembic_version' not in tables:
+        return Finding('schema', 'wrong', 'this database is no emv_ros memory', mend_other)
+    version = str(scalar('SELECT version_num FROM alembic_version') or 'none')
+    if version == SCHEMA_VERSION:
+        return Finding('schema', 'ok', f'version {version}')
+    if version < SCHEMA_VERSION:
+        return Finding('schema', 'note', f'version {version}, this emv_ros has {SCHEMA_VERSION}',
+                       'it is brought up to date when the memory is next opened')
+    return Finding('schema', 'wrong', f'version {version} is newer than {SCHEMA_VERSION}',
+                   'update emv_ros')
+
+
 def check_database(file: Path, pictures: PictureFolder) -> Iterator[Finding]:
     """Check the file and, as far as it can be read, what stands in it."""
     if not os.access(file, os.R_OK):
@@ -90,7 +110,8 @@ def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterato
         yield Finding('database', 'wrong', '; '.join(said),
                       REPAIR)
     tables = {row[0] for row in connection.execute('SELECT name FROM sqlite_master')}
-    schema = _schema(connection, tables)
+    schema = check_schema(tables, lambda query: next(connection.execute(query), (None,))[0],
+                          'name another folder with --memory')
     yield schema
     if schema.state == 'wrong' or 'image' not in tables:
         return
@@ -102,24 +123,6 @@ def _checked(connection: sqlite3.Connection, pictures: PictureFolder) -> Iterato
 
 def _text(data: bytes) -> str:
     return data.decode(errors='replace')
-
-
-def _schema(connection: sqlite3.Connection, tables: set[str]) -> Finding:
-    if not tables:
-        return Finding('schema', 'note', 'the database is empty',
-                       'the memory is made when it is first opened')
-    if 'alembic_version' not in tables:
-        return Finding('schema', 'wrong', 'this database is no emv_ros memory',
-                       'name another folder with --memory')
-    row = connection.execute('SELECT version_num FROM alembic_version').fetchone()
-    version = str(row[0]) if row else 'none'
-    if version == SCHEMA_VERSION:
-        return Finding('schema', 'ok', f'version {version}')
-    if version < SCHEMA_VERSION:
-        return Finding('schema', 'note', f'version {version}, this emv_ros has {SCHEMA_VERSION}',
-                       'it is brought up to date when the memory is next opened')
-    return Finding('schema', 'wrong', f'version {version} is newer than {SCHEMA_VERSION}',
-                   'update emv_ros')
 
 
 def _links(connection: sqlite3.Connection) -> Iterator[Finding]:

@@ -7,15 +7,15 @@ Whether the server's files are whole is for the server's own programs (`pg_amche
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from sqlalchemy import URL, Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from emv_ros.errors import StoreError
-from emv_ros.memory.checkup import Finding
+from emv_ros.memory.checkup import Finding, check_schema
 from emv_ros.memory.database import open_engine, place_of, translate
-from emv_ros.memory.migrate import SCHEMA_VERSION
 
 REACH_S = 10.0
 LONG_S = 60
@@ -56,7 +56,8 @@ def _checked(connection: Connection, place: str) -> Iterator[Finding]:
                       'set fsync = on in postgresql.conf')
     yield from _connections(connection)
     tables = set(inspect(connection).get_table_names())
-    finding = _schema(connection, tables)
+    finding = check_schema(tables, partial(_scalar, connection),
+                           'name a database of its own in memory.url')
     yield finding
     if finding.state == 'ok':
         yield _rights(connection)
@@ -76,23 +77,6 @@ def _connections(connection: Connection) -> Iterator[Finding]:
     if longest is not None and longest > LONG_S:
         yield Finding('transactions', 'note', f'one has been open for {float(longest):.0f} s',
                       'writers wait for one that writes: see pg_stat_activity')
-
-
-def _schema(connection: Connection, tables: set[str]) -> Finding:
-    if 'alembic_version' not in tables:
-        if not tables:
-            return Finding('schema', 'note', 'the database is empty',
-                           'the memory is made when it is first opened')
-        return Finding('schema', 'wrong', 'this database is no emv_ros memory',
-                       'name a database of its own in memory.url')
-    version = str(_scalar(connection, 'SELECT version_num FROM alembic_version') or 'none')
-    if version == SCHEMA_VERSION:
-        return Finding('schema', 'ok', f'version {version}')
-    if version < SCHEMA_VERSION:
-        return Finding('schema', 'note', f'version {version}, this emv_ros has {SCHEMA_VERSION}',
-                       'it is brought up to date when the memory is next opened')
-    return Finding('schema', 'wrong', f'version {version} is newer than {SCHEMA_VERSION}',
-                   'update emv_ros')
 
 
 def _rights(connection: Connection) -> Finding:

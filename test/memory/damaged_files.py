@@ -1,10 +1,27 @@
-"""Ways to damage a memory's file that a test can name."""
+"""Ways to damage a memory's file that a test can name, and to look at what is left."""
 
 from contextlib import closing
 from pathlib import Path
 import sqlite3
 
+from emv_ros.memory.database import DATABASE_FILE, sqlite_url
+from emv_ros.memory.store import MemoryStore
+
 PAGE = 4096
+
+
+def open_in(folder: Path) -> MemoryStore:
+    return MemoryStore(folder, sqlite_url(folder), 'robot')
+
+
+def run(folder: Path, statement: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection, connection:
+        return connection.execute(statement).fetchall()
+
+
+def is_whole(folder: Path) -> bool:
+    return (run(folder, 'PRAGMA integrity_check') == [('ok',)]
+            and not run(folder, 'PRAGMA foreign_key_check'))
 
 
 def pages_of(file: Path, table: str) -> list[int]:

@@ -1,11 +1,9 @@
 """Damage that leaves pages whole, or puts other rows in the place of what is lost."""
 
-from contextlib import closing
 from pathlib import Path
 import shutil
-import sqlite3
 
-from damaged_files import PAGE, pages_of, wipe
+from damaged_files import PAGE, is_whole, open_in, pages_of, run, wipe
 from memory_parts import report, said
 import pytest
 
@@ -13,16 +11,11 @@ from emv_ros.agent.repairing import repair_memory
 from emv_ros.errors import StoreError
 from emv_ros.memory import queries
 from emv_ros.memory.checkup import check_database
-from emv_ros.memory.database import DATABASE_FILE, sqlite_url
+from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.pictures import PictureFolder
-from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
 
 WORDS = 150
-
-
-def open_in(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, sqlite_url(folder), 'robot')
 
 
 @pytest.fixture(scope='module')
@@ -41,16 +34,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(filled: Path, tmp_path: Path) -> Path:
     shutil.copytree(filled, tmp_path / 'memory')
     return tmp_path / 'memory'
-
-
-def run(folder: Path, statement: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection, connection:
-        return connection.execute(statement).fetchall()
-
-
-def is_whole(folder: Path) -> bool:
-    return (run(folder, 'PRAGMA integrity_check') == [('ok',)]
-            and not run(folder, 'PRAGMA foreign_key_check'))
 
 
 def lost_and_left(folder: Path) -> tuple[set[int], set[int]]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from damaged_files import PAGE, pages_of, wipe
+from damaged_files import PAGE, is_whole, open_in, pages_of, run, wipe
 from memory_parts import at, picture, said
 import pytest
 import whole_memory
@@ -21,19 +21,14 @@ from emv_ros.agent.repairing import repair_memory
 from emv_ros.errors import SchemaError, StoreBusyError, StoreError
 from emv_ros.memory import queries, schema
 from emv_ros.memory.checkup import check_database
-from emv_ros.memory.database import DATABASE_FILE, sqlite_url
+from emv_ros.memory.database import DATABASE_FILE
 from emv_ros.memory.pictures import PictureFolder
 from emv_ros.memory.row_walk import RowWalk
 from emv_ros.memory.salvage import salvage
-from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings
 from emv_ros.tree.consolidate import consolidate
 
 WORDS = 120
-
-
-def open_in(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, sqlite_url(folder), 'robot')
 
 
 @pytest.fixture(scope='module')
@@ -57,16 +52,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(filled: Path, tmp_path: Path) -> Path:
     shutil.copytree(filled, tmp_path / 'memory')
     return tmp_path / 'memory'
-
-
-def run(folder: Path, statement: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(folder / DATABASE_FILE)) as connection, connection:
-        return connection.execute(statement).fetchall()
-
-
-def is_whole(folder: Path) -> bool:
-    return (run(folder, 'PRAGMA integrity_check') == [('ok',)]
-            and not run(folder, 'PRAGMA foreign_key_check'))
 
 
 def copies(folder: Path) -> list[str]:
