@@ -49,7 +49,7 @@ class Gold:
 class AskedQuestion:
     """A question; `query_time_ns` None: nothing is hidden from it.
 
-    `choices` are the answers to choose from, if any; `gold` is None where nobody said what is right.
+    `choices` are the answers to choose from; `gold` is None where nobody said what is right.
     """
 
     id: str
