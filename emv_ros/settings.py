@@ -247,7 +247,19 @@ class AgentSettings:
     reply_tokens: int = setting(400, 'longest reply of the model', 16, 8192)
     state_tokens: int = setting(1200, 'tokens of the tree that the prompt shows', 50, 100_000)
     output_chars: int = setting(3000, 'longest output of one command, characters', 200, 100_000)
-    examples: int = setting(4, 'worked examples in the prompt', 0, 20)
+    examples: int = setting(
+        4, 'worked examples in the prompt; 0: none, also none that look first and then answer',
+        0, 20)
+    way: str = setting(
+        'console', "how a question is answered: by commands in a 'console', by the "
+        "'whole_history' in one prompt, or with 'search_tools' alone (by text, time and place, "
+        'over vectors); all but the first are there to be compared with',
+        choices=('console', 'whole_history', 'search_tools'))
+    top_level: int = setting(
+        0, 'highest level of the tree that is shown, as 3: goals, and no summaries above them; '
+        '0: the whole tree', 0, 12)
+    exact_functions: bool = setting(
+        True, 'the console has functions that find all that fits; False: search and tree alone')
     console_time_s: float = setting(
         5.0, 'computing time of one command in the console, s', 0.1, 600.0)
     console_memory_mb: int = setting(128, 'memory of the console, MB', 16, 4096)
