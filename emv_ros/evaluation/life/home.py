@@ -46,6 +46,17 @@ PLACES = {place.name: place for place in (
     Place('front_door', 'hall', (4.2, -3.1, 0.0)),
     Place('washing_machine', 'bathroom', (5.2, 1.4, 0.0), 'low', 'in'),
     Place('bedside_table', 'bedroom', (-4.8, 6.1, 1.6), 'low'))}
+# Where the made-up life never goes, and simulated histories do.
+FURTHER_PLACES = {place.name: place for place in (
+    Place('stove', 'kitchen', (1.4, -2.2, 0.0)),
+    Place('dustbin', 'yard', (7.4, -3.4, 0.0), 'low', 'in'),
+    Place('rabbit_hutch', 'yard', (7.0, -5.6, 0.0), 'low', 'in'),
+    Place('sideboard', 'living_room', (-3.4, 2.2, 3.1)),
+    Place('wardrobe', 'bedroom', (-3.2, 6.6, 1.6), 'middle', 'in'),
+    Place('bed', 'bedroom', (-4.2, 5.2, 1.6), 'low'),
+    Place('laundry_basket', 'bathroom', (5.0, 2.4, 0.0), 'low', 'in'),
+    Place('bathroom_cabinet', 'bathroom', (4.3, 2.6, 1.6), 'high', 'in'))}
+EVERY_PLACE = PLACES | FURTHER_PLACES
 
 _STOCK = (
     ('red_mug_1', 'red mug', 'kitchen_shelf', 'clean'),
@@ -84,7 +95,7 @@ class Home:
     def put_back(self) -> None:
         """Let people put back what they hold, and find what was lost."""
         for thing in self.things.values():
-            if thing.place not in PLACES:
+            if thing.place not in EVERY_PLACE:
                 thing.place = thing.home
 
     def at(self, place: str, *names: str) -> list[Thing]:

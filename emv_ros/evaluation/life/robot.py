@@ -13,7 +13,7 @@ import math
 import random
 from typing import Any
 
-from emv_ros.evaluation.life.home import PLACES, Home
+from emv_ros.evaluation.life.home import EVERY_PLACE, Home
 from emv_ros.evaluation.life.motion import JOINTS, POSTURES, Move, efforts, quaternion, resting
 from emv_ros.records import (
     ImageRecord,
@@ -33,6 +33,7 @@ from emv_ros.timeline import SECOND_NS
 CAMERA, MAP = 'head', 'map'
 DOCK = (0.0, -1.6, 1.57)
 SPEED = 0.5  # m/s
+AFTER_RUN_S = 0.3  # between the last report of a run and what comes next
 # How often each stream is recorded while the robot is awake, s.
 PERIODS_S = {'picture': 2.0, 'joints': 0.5, 'pose': 1.0, 'scene': 8.0, 'report': 4.0}
 
@@ -65,6 +66,8 @@ class Robot:
     now_ns: int
     name: str = 'run'
     place: str = ''
+    # s between two records of each stream; one that is left out is not recorded at all
+    periods_s: Mapping[str, float] = field(default_factory=lambda: dict(PERIODS_S))
     records: list[Record] = field(default_factory=list)
     _open: list[Run] = field(default_factory=list)
     _due: dict[str, int] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class Robot:
     def wake(self, stamp_ns: int) -> None:
         """Let the time until then pass unseen."""
         self.now_ns = max(self.now_ns, stamp_ns)
-        for number, stream in enumerate(PERIODS_S):
+        for number, stream in enumerate(self.periods_s):
             self._due[stream] = self.now_ns + number * SECOND_NS // 20
 
     def wait(self, seconds: float) -> None:
@@ -87,7 +90,7 @@ class Robot:
                 break
             self.now_ns = max(self.now_ns, due_ns)
             self._record(stream)
-            self._due[stream] = due_ns + round(PERIODS_S[stream] * SECOND_NS)
+            self._due[stream] = due_ns + round(self.periods_s[stream] * SECOND_NS)
         self.now_ns = until_ns
 
     # What it does
@@ -119,7 +122,7 @@ class Robot:
             run.status = Status.SUCCEEDED
         self._report(run)
         self._open.pop()
-        self.wait(0.3)
+        self.wait(AFTER_RUN_S)
 
     def move_arm(self, posture: str, seconds: float) -> None:
         """Move the arm, which takes that long."""
@@ -131,7 +134,7 @@ class Robot:
     def drive(self, place: str) -> None:
         """Drive to a place."""
         now, _ = self._base.at(self.now_ns)
-        goal = PLACES[place].stand
+        goal = EVERY_PLACE[place].stand
         seconds = max(2.0, math.dist(now[:2], goal[:2]) / SPEED)
         self._base = Move(now, goal, self.now_ns, self.now_ns + round(seconds * SECOND_NS))
         self.wait(seconds / 2)
@@ -184,7 +187,7 @@ class Robot:
                     orientation=quaternion(round(yaw, 3)))
 
     def _scene(self) -> Record:
-        place = PLACES[self.place or 'front_door']
+        place = EVERY_PLACE[self.place or 'front_door']
         x, y, _ = place.stand
         seen = [SceneObject(name=thing.name, instance=thing.instance, state=thing.state,
                             position=(round(x + 0.7, 2), round(y + 0.1 * number, 2), 0.9),

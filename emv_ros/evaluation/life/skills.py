@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emv_ros.evaluation.life.home import PLACES
+from emv_ros.evaluation.life.home import EVERY_PLACE
 from emv_ros.evaluation.life.robot import Robot
 
 # How often a grasp fails, and then is tried again.
@@ -21,7 +21,7 @@ def navigate(robot: Robot, place: str) -> None:
 def grasp(robot: Robot, instance: str) -> None:
     """Take a thing from where it is, sometimes at the second attempt."""
     thing = robot.home.things[instance]
-    posture = PLACES[thing.place].posture
+    posture = EVERY_PLACE[thing.place].posture
     if robot.chance.random() < GRASP_FAILS:
         with robot.doing('GraspObject', object=instance, source=thing.place) as run:
             robot.move_arm(posture, 3.0)
@@ -36,9 +36,9 @@ def grasp(robot: Robot, instance: str) -> None:
 def place(robot: Robot, instance: str, where: str) -> None:
     """Put what the gripper holds onto or into a place."""
     with robot.doing('PlaceObject', object=instance, destination=where):
-        robot.move_arm(PLACES[where].posture, 2.5)
+        robot.move_arm(EVERY_PLACE[where].posture, 2.5)
         robot.home.things[instance].place = where
-        robot.notice(instance, f'put {PLACES[where].predicate} {where}')
+        robot.notice(instance, f'put {EVERY_PLACE[where].predicate} {where}')
         robot.move_arm('home', 2.5)
 
 
@@ -74,7 +74,7 @@ def receive(robot: Robot, instance: str, person: str) -> None:
 def operate(robot: Robot, skill: str, target: str, seconds: float = 2.5) -> None:
     """Open, close or start a piece of furniture."""
     with robot.doing(skill, target=target):
-        robot.move_arm(PLACES[target].posture, seconds)
+        robot.move_arm(EVERY_PLACE[target].posture, seconds)
         robot.move_arm('home', seconds)
 
 
@@ -91,5 +91,5 @@ def treat(robot: Robot, skill: str, instance: str, state: str, seconds: float,
 
 def look_around(robot: Robot, seconds: float = 6.0) -> None:
     """Stand and look."""
-    with robot.doing('LookAround', room=PLACES[robot.place].room):
+    with robot.doing('LookAround', room=EVERY_PLACE[robot.place].room):
         robot.wait(seconds)

@@ -1,0 +1,1 @@
+"""Simulated household histories, with questions whose right answers the simulator knows."""
