@@ -32,6 +32,8 @@ from emv_ros.settings import AgentSettings
 VARIED = 0.7
 STOP = ('\n```',)
 MAX_REPEATS = 3
+# Ids of new rows that the trace keeps of one command.
+MAX_TRACED = 500
 MAX_REFUSALS = 3
 # Of the prompt's budget, at most one part in so many is for the tree.
 STATE_PART = 3
@@ -194,7 +196,9 @@ class QuestionRun:
         self._library.ending = None
         self._library.shown.notes.clear()
         self._library.shown.links.clear()
+        known = len(self._library.shown.items)
         output = self._sandbox.run(code)
+        self._trace[-1]['shown'] = list(self._library.shown.items)[known:][:MAX_TRACED]
         self._limits.check()
         text, ending = self._text(output), self._library.ending
         if ending is None or output.error:

@@ -1,4 +1,4 @@
-"""`emv eval`: how well the memory does on question sets, and eyes on rendered days."""
+"""`emv eval`: how well questions are answered and found, and things told apart on rendered days."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from emv_ros.commands import evaluating_identity
+from emv_ros.commands import evaluating_answers, evaluating_attacks, evaluating_identity
 from emv_ros.commands.context import Context, UsageError, positive
 from emv_ros.commands.output import Progress, write, write_json, write_table
 
@@ -19,15 +19,22 @@ if TYPE_CHECKING:
     from emv_ros.memory.store import MemoryStore
     from emv_ros.retrieval.embedders import TextEmbedder
 
+RUNS = {'qa': evaluating_answers.run, 'report': evaluating_answers.report,
+        'identity': evaluating_identity.run, 'attacks': evaluating_attacks.run}
 HEADINGS = ('data', 'way', 'questions', 'touched', '95 %', 'wholly covered', '95 %', 'tokens')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument('what', choices=['retrieval', 'identity'],
-                        help='retrieval: does one search find the evidence of each question, the '
-                             'whole search and with parts of it left out; identity: are the '
-                             'things of rendered days told apart, by looks, by name, not at all')
+    parser.add_argument('what', nargs='?', default='qa',
+                        choices=['qa', 'retrieval', 'identity', 'attacks', 'report'],
+                        help='qa (if none is named): are questions answered rightly, in one way '
+                             'or several, by one model or several; report: its tables once more, '
+                             'without asking; retrieval: does one search find the evidence of '
+                             'each question, the whole search and with parts of it left out; '
+                             'identity: are the things of rendered days told apart, by looks, by '
+                             'name, not at all; attacks: do hostile words in what was recorded '
+                             'change answers or call functions')
     parser.add_argument('--data', action='append', type=Path, metavar='FILE', default=[],
                         help='an experience file, read into a memory of its own; without one the '
                              'memory that --memory names; may be repeated, each with its --qa')
@@ -37,13 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='units of one search (default: the setting retrieval.units)')
     parser.add_argument('--keep', type=Path, metavar='FOLDER',
                         help='keep the memories that are made there, and use those that are there')
+    evaluating_answers.add_arguments(parser)
     evaluating_identity.add_arguments(parser)
+    evaluating_attacks.add_arguments(parser)
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Measure and show one table; status 1 where no question names its evidence."""
-    if args.what == 'identity':
-        return evaluating_identity.run(args, context)
+    if args.what != 'retrieval':
+        return RUNS[args.what](args, context)
     if not args.qa:
         raise UsageError('emv eval retrieval needs questions: --qa FILE')
     if args.data and len(args.data) != len(args.qa):

@@ -1,0 +1,1 @@
+"""Questions with known answers, asked of the agent: ways to answer beside one another."""

@@ -1,0 +1,35 @@
+"""Questions of a simulated household, whose own truth tells what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from emv_ros.errors import EmvError
+from emv_ros.evaluation.answering.sets import QuestionSet, chosen, made_below, made_whole
+from emv_ros.evaluation.questions import read_questions
+from emv_ros.retrieval.embedders import TextEmbedder
+from emv_ros.settings import Settings
+
+QUESTIONS_EACH = 3
+
+
+def simulated_set(kept: Path, episodes: int, seed: int, settings: Settings,
+                  embedder: TextEmbedder | None, kinds: Sequence[str], limit: int | None,
+                  tell: Callable[[str], None]) -> QuestionSet:
+    """Return the questions of a history of so many episodes; it is made below `kept` once."""
+    from emv_ros.evaluation.histories import make_history
+
+    name = f'household-{episodes}-{seed}'
+    folder = kept / name
+
+    def make(made_in: Path, chosen_settings: Settings) -> None:
+        make_history(made_in, episodes, seed, chosen_settings, embedder, QUESTIONS_EACH, tell)
+
+    if not (folder / 'memory.db').exists():
+        made_whole(folder, lambda part: make(part, settings), tell)
+    found = sorted(folder.glob('*_qa.jsonl'))
+    if len(found) != 1:
+        raise EmvError(f'{folder} holds {len(found)} files of questions, not one')
+    return QuestionSet(name, chosen(read_questions(found[0]), kinds, limit),
+                       made_below(folder, settings, make, tell), episodes, seed)
