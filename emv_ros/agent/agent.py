@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any
 
+from emv_ros.agent import choices
 from emv_ros.agent.answers import Answer, Progress, QueryStatus, Question
 from emv_ros.agent.asked import names_a_time
 from emv_ros.agent.console.library import Library
@@ -73,7 +74,9 @@ class Agent:
         # What is no text at all (half of a pair of code units) cannot be stored.
         # What must not be kept must not be asked either: a model and the log would get it.
         question = replace(question, text=self._words.text(
-            question.text.encode('utf-8', 'replace').decode()))
+            question.text.encode('utf-8', 'replace').decode()),
+            choices=tuple(self._words.text(choice.encode('utf-8', 'replace').decode())
+                          for choice in question.choices))
         try:
             answer = self._guarded(question, cancel, on_progress or (lambda _: None), trace)
         finally:
@@ -85,7 +88,7 @@ class Agent:
 
     def _guarded(self, question: Question, cancel: threading.Event | None,
                  on_progress: Callable[[Progress], None], trace: list[dict[str, Any]]) -> Answer:
-        if problem := _problem_of(question.text):
+        if problem := _problem_of(question.text) or choices.problem_of(question.choices):
             return Answer(status=QueryStatus.ERROR, message=problem)
         question = replace(question, text=' '.join(question.text.split()))
         window = Window(robots=question.robots, start_ns=question.start_ns,
@@ -133,8 +136,9 @@ class Agent:
                           limits.time_left_s),
             settings.console_calls, question=question.text,
             names_a_time=names_a_time(question.text),
-            why_stopped=limits.why_stopped)
-        values = {'_root': library.tree.root(), '_now': local(now_ns, zone)}
+            why_stopped=limits.why_stopped, choices=question.choices)
+        values = {'_root': library.tree.root(), '_now': local(now_ns, zone),
+                  'choices': list(library.choices)}
         with Sandbox(library.functions(), values, local(now_ns, zone),
                      time_s=settings.console_time_s, memory_mb=settings.console_memory_mb,
                      calls=settings.console_calls, output_chars=settings.output_chars) as sandbox:
@@ -166,6 +170,8 @@ class Agent:
 
     def _logged(self, question: Question, answer: Answer, trace: list[dict[str, Any]],
                 forgotten: int | None) -> Answer:
+        if question.choices:
+            trace.append({'choices': list(question.choices), 'choice': answer.choice})
         record = QueryRecord(
             question=question.text, status=str(answer.status), stamp_ns=time.time_ns(),
             query_time_ns=question.query_time_ns, robots=question.robots, answer=answer.answer,

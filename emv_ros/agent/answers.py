@@ -25,6 +25,7 @@ class Question:
     """A question in words. Nothing at or after `query_time_ns` is seen.
 
     `start_ns` and `end_ns` narrow what may be used; None is open. A limit of 0 takes the setting.
+    With `choices` the answer is one of them.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Question:
     max_rounds: int = 0
     max_tokens: int = 0
     time_limit_s: float = 0.0
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The outcome of a question. `message` says why, where the status is not ANSWERED."""
+    """The outcome of a question. `message` says why, where the status is not ANSWERED.
+
+    `choice` is the index from 0 of the choice that was taken, None without choices or a decision.
+    """
 
     status: QueryStatus
     answer: str = ''
@@ -75,3 +80,4 @@ class Answer:
     completion_tokens: int = 0
     duration_s: float = 0.0
     model: str = ''
+    choice: int | None = None

@@ -19,6 +19,7 @@ from emv_ros.agent.asked import (
     names_a_time,
     things_in,
 )
+from emv_ros.agent.choices import choice_named
 from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.times_told import unknown_times
 
@@ -58,6 +59,7 @@ class Verdict:
     text: str = ''
     evidence: tuple[EvidenceItem, ...] = ()
     count: int = 0
+    choice: int | None = None
     refused: str = ''
     absent: tuple[str, ...] = ()
     is_hearsay: bool = False
@@ -81,6 +83,7 @@ class Grounds:
     statuses: dict[str, str] = field(default_factory=dict)
     is_own: Callable[[EvidenceItem], bool] = lambda item: False
     is_echo: Callable[[EvidenceItem], bool] = lambda item: False
+    choices: tuple[str, ...] = ()
 
 
 def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
@@ -104,6 +107,8 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if not evidence:
         return Verdict(is_hearsay=True, refused='the evidence only repeats an answer that was '
                        'given before: find what it rests on, or call not_recorded(reason)')
+    if grounds.choices:
+        return _check_choice(text, evidence, grounds.choices)
     told = (grounds.seen_text, grounds.question)
     if strange := unknown_times(text, evidence, told):
         return Verdict(refused=f'the answer says {strange}, which no row shows: '
@@ -119,6 +124,16 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
                        'show nothing but that they were said: use events(…) or seen(…), or call '
                        'not_recorded(reason)')
     return _check_things(text, evidence, grounds, insists)
+
+
+def _check_choice(text: str, evidence: tuple[EvidenceItem, ...],
+                  choices: tuple[str, ...]) -> Verdict:
+    """Check that an answer is one of the choices; which of them it rests on, pick() found out."""
+    choice = choice_named(text, choices)
+    if choice is None:
+        return Verdict(refused='the answer is none of the choices: write '
+                       'answer(pick(rows), evidence=rows)')
+    return Verdict(choices[choice], evidence[:MAX_EVIDENCE], len(evidence), choice)
 
 
 def _is_hearsay(evidence: tuple[EvidenceItem, ...], grounds: Grounds, insists: bool) -> bool:

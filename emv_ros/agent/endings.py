@@ -20,6 +20,8 @@ from emv_ros.timeline import Interval, days_between, local_date
 # A hit this near to the question speaks against "not recorded"; below, it is about something else.
 NEAR = 0.55
 BEST = 5
+# pick() knows the choices in full; the prompt shows how they begin.
+CHOICE_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,15 @@ class Endings:
     searcher: Searcher
     window: Window
     words: RecordedWords
+
+    @property
+    def told(self) -> str:
+        """What the prompt tells before the question: facts of the memory, and the choices."""
+        if not self.library.choices:
+            return self.facts
+        listed = '\n'.join(f'{place}. {choice[:CHOICE_CHARS]}'
+                           for place, choice in enumerate(self.library.choices, 1))
+        return f'{self.facts}\nChoices:\n{listed}'
 
     def absent(self, reason: str) -> Answer:
         """Say that nothing is recorded; asked whether it was done, that is a no within memory.
@@ -99,7 +110,7 @@ class Endings:
                     if isinstance(record, SkillEvent)}
         return Grounds(
             self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self._text_of,
-            self.words, statuses, self.words.is_own, self.words.is_echo)
+            self.words, statuses, self.words.is_own, self.words.is_echo, self.library.choices)
 
     def _text_of(self, item: EvidenceItem) -> str:
         """Return the words behind a piece of evidence, and those of the question it stands for."""

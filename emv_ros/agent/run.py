@@ -182,7 +182,7 @@ class QuestionRun:
         turns = list(self.turns)
         if told and turns:
             turns[-1] = replace(turns[-1], output=f'{turns[-1].output}\n{told}'.strip())
-        return build_within(budget, count, self._examples, self._question, self._endings.facts,
+        return build_within(budget, count, self._examples, self._question, self._endings.told,
                             turns, state), state
 
     def _after_repeat(self, code: str) -> None:
@@ -227,6 +227,7 @@ class QuestionRun:
         given = len(verdict.evidence)
         return Answer(
             status=QueryStatus.ANSWERED, answer=verdict.text, evidence=verdict.evidence,
+            choice=verdict.choice,
             message=f'of {verdict.count} pieces of evidence the first {given} are given'
             if given < verdict.count else '')
 

@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='ask as if it were that time: nothing later is used, and "yesterday" '
                              'is seen from there (default: now). For a recording of the past, '
                              'name the time of its end')
+    parser.add_argument('--choice', action='append', default=[], metavar='TEXT',
+                        help='an answer to choose from; give one --choice for each')
     parser.add_argument('--rounds', type=positive, default=0, metavar='N',
                         help='at most this many commands of the model')
     parser.add_argument('--trace', action='store_true',
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
         question = Question(
             text=' '.join(args.question), query_time_ns=_query_time(args.at, context, zone),
             robots=context.robots, start_ns=window.start_ns, end_ns=window.end_ns,
-            max_rounds=args.rounds)
+            max_rounds=args.rounds, choices=tuple(args.choice))
         with interruptible() as cancel, Progress('emv ask') as progress:
             answer = agent.ask(question, cancel=cancel,
                                on_progress=lambda stand: progress.update(_told(stand)))
@@ -89,6 +91,7 @@ def _fields(answer: Answer, zone: tzinfo,
             trace: list[Mapping[str, Any]] | None) -> dict[str, Any]:
     return {
         'status': str(answer.status), 'answer': answer.answer, 'message': answer.message,
+        'choice': answer.choice,
         'evidence': [_evidence_fields(item, zone) for item in answer.evidence],
         'query_id': f'q{answer.query_id}' if answer.query_id else None, 'rounds': answer.rounds,
         'prompt_tokens': answer.prompt_tokens, 'completion_tokens': answer.completion_tokens,

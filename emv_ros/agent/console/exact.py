@@ -84,6 +84,11 @@ class ExactRows:
         rows = self._runs(window, top_only=True) + self._annotations(window, None, 'goal')
         return self._ordered(rows, None)
 
+    def within(self, start_ns: int, end_ns: int) -> Rows:
+        """Return the runs and goals that went on between two stamps."""
+        window = self._windows.within(start_ns, end_ns)
+        return self._ordered(self._runs(window) + self._annotations(window, None, ''), None)
+
     def speech(self, text: Any, speaker: Any, start: Any, end: Any, when: Any,
                limit: Any) -> Rows:
         """Return what was said."""

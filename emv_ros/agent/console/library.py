@@ -6,14 +6,16 @@ row that was handed out is remembered as shown: only such rows are evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from emv_ros.agent.console.arguments import number, text_of
+from emv_ros.agent.console.choosing import Choosing
 from emv_ros.agent.console.exact import ExactRows
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import clean, span_of
+from emv_ros.agent.console.sessions import session_at
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.tree_calls import TreeCalls
 from emv_ros.agent.console.tree_state import TreeState
@@ -22,6 +24,7 @@ from emv_ros.agent.retrieved import without_echo
 from emv_ros.errors import EmvError, NotFoundError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
+from emv_ros.quoting import plain_line
 from emv_ros.retrieval.excerpts import unit_line
 from emv_ros.retrieval.finding import NO_NEW, Finder
 from emv_ros.retrieval.search import Searcher
@@ -51,7 +54,7 @@ class Library:
 
     def __init__(self, store: MemoryStore, searcher: Searcher, state: TreeState, window: Window,
                  clock: Clock, pictures: PictureReader, max_calls: int, *,
-                 question: str = '', names_a_time: bool = True,
+                 question: str = '', choices: Sequence[str] = (), names_a_time: bool = True,
                  why_stopped: Callable[[], str] = lambda: '') -> None:
         self.state = state
         self.store = store
@@ -62,11 +65,14 @@ class Library:
         self.lookups = 0  # calls that came back, with or without rows
         self._searcher = searcher
         self._pictures = pictures
-        self._windows = Windows(window, clock, names_a_time, self.shown.note)
+        self._windows = Windows(window, clock, names_a_time, self.shown.note,
+                                lambda stamp_ns: session_at(store, window, stamp_ns))
         self._calls_left = max_calls
         self._question = question
+        self.choices = tuple(plain_line(choice) for choice in choices)
         self._why_stopped = why_stopped
         self.exact = ExactRows(store, searcher, self._windows, self.shown)
+        self.choosing = Choosing(self.exact, searcher, self._windows, self.shown, self.choices)
         self._finder = Finder(store, searcher)
         self._read: set[tuple[str, int]] = set()
         self._searched: dict[tuple[str, Window], list[dict[str, Any]]] = {}
@@ -74,16 +80,18 @@ class Library:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by the names that the prelude calls."""
-        exact, tree = self.exact, self.tree
+        exact, tree, choosing = self.exact, self.tree, self.choosing
         looking: dict[str, Callable[..., Any]] = {
             '_events': exact.events, '_goals': exact.goals, '_speech': exact.speech,
             '_seen': exact.seen, '_around': exact.around, '_beside': exact.beside,
             '_biography': exact.biography, '_days': tree.days, '_children_of': tree.children_of,
             '_expand': tree.expand, '_collapse': tree.collapse, '_records': tree.records,
             '_collapse_all_but': tree.collapse_all_but, '_search_node': tree.search_node,
-            '_search': self.search, '_look': self.look}
+            '_search': self.search, '_look': self.look, '_moves': choosing.moves,
+            '_still': choosing.still, '_during': choosing.during}
         ending: dict[str, Callable[..., Any]] = {
-            '_answer': self.answer, '_not_recorded': self.not_recorded}
+            '_answer': self.answer, '_not_recorded': self.not_recorded,
+            '_pick': choosing.pick}
         return ({name: _told(self._counted(function)) for name, function in looking.items()}
                 | {name: _told(function) for name, function in ending.items()})
 

@@ -22,6 +22,7 @@ class Record:
         self.goal = d['goal']
         self.speaker = d['speaker']
         self.instance = d['instance']
+        self.event = d['event']
         self.place = d['place']
         self.state = d['state']
         self.parameters = d['parameters']
@@ -130,6 +131,22 @@ def before(record, k=1):
 
 def after(record, k=1):
     return [Record(d) for d in _beside(_id_of(record), k)]
+
+def moves(name, at=None, when=None):
+    return [Record(d) for d in _moves(name, at, when)]
+
+def still(rows, seconds=0):
+    return _still(_rows_of(rows), seconds)
+
+def during(rows):
+    return [Record(d) for d in _during(_rows_of(rows))]
+
+def _rows_of(x):
+    return [_id_of(r) for r in (x if isinstance(x, (list, tuple)) else [x])]
+
+def pick(rows, choices=None, missing=False):
+    return _pick([{'id': x.id} if hasattr(x, 'id') else x for x in (
+        rows if isinstance(rows, (list, tuple)) else [rows])], choices, missing)
 
 def biography(entity):
     return _biography(_id_of(entity))

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, tzinfo
 import re
 from typing import Any
 
+from emv_ros.agent.console import sessions
 from emv_ros.errors import TimeExpressionError
 from emv_ros.memory.queries import Window
 from emv_ros.timeline import Interval
@@ -69,12 +70,17 @@ class Windows:
     clock: Clock
     names_a_time: bool
     note: Callable[[str], None]
+    session: Callable[[int], Interval]
 
     def narrowed(self, start: Any, end: Any, when: Any) -> Window:
         """Return what `when`, or `start` and `end`, leave of the question's window."""
         if not self.names_a_time and any(_is_words(item) for item in (start, end, when)):
             self.note('the question names no time, so the time was left out')
             start, end, when = (None if _is_words(item) else item for item in (start, end, when))
+        if isinstance(when, str) and (named := sessions.WORDS.match(when)):
+            moment = self.clock.interval_of(when[named.end():])
+            span = self.session(moment.start_ns)
+            return self.within(span.start_ns, span.end_ns)
         return narrowed(self.whole, start, end, when, self.clock)
 
     def within(self, start_ns: int, end_ns: int) -> Window:
