@@ -24,6 +24,7 @@ from emv_ros.timeline import MINUTE_NS, Interval, format_span, parse_zone
 
 # A question for an instant ("at 14:00") means what went on around it.
 AROUND_NS = 15 * MINUTE_NS
+_ROW = re.compile(r'^[ +-]*([a-z]\d+) \d{4}-\d{2}-\d{2}\b', re.MULTILINE)
 _RELATIVE = re.compile(
     r'\b(?:before|after|since|until|till|than|from|between|shortly|around|about|next|earlier|'
     r'later|prior)\b', re.IGNORECASE)
@@ -92,11 +93,14 @@ def _touch(item: EvidenceItem, span: Interval) -> bool:
 def _shown(store: MemoryStore, answer: Answer) -> set[str] | None:
     """Return the ids that the account of an answer says were handed out; None: not known.
 
-    Only an answer of the model's own must rest on what it was shown.
+    Handed out to a command, or printed as rows. Only an answer of the model's own must rest on
+    what it was shown.
     """
     if answer.query_id is None or answer.status is not QueryStatus.ANSWERED:
         return None
     steps: list[Any] = list(store.get('query', answer.query_id).trace)
     if not any('shown' in step for step in steps):
         return None
-    return {str(shown) for step in steps for shown in step.get('shown', ())}
+    handed = {str(shown) for step in steps for shown in step.get('shown', ())}
+    return handed.union(*(_ROW.findall(f'{step.get("output", "")}\n{step.get("state", "")}')
+                          for step in steps))
