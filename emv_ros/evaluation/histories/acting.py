@@ -73,7 +73,7 @@ class HistoryRobot(Robot):
     def settle(self) -> None:
         """Let people put somewhere what they hold."""
         for thing in self.home.things.values():
-            if thing.place not in EVERY_PLACE:
+            if thing.place not in (*EVERY_PLACE, thing.home):
                 self.moved_unseen(thing.instance, thing.home)
 
     def _placed(self, instance: str, seen: bool) -> None:

@@ -35,7 +35,7 @@ def tasks(truth: Truth, say: Phrasing) -> Iterator[Draft]:
                 continue
             when = say.on(first) if length == 1 else say.between(first, last)
             yield Draft('tasks', 'day' if length == 1 else 'days', (
-                f'Which tasks did you work on {when}?',
+                f'Which tasks kept you busy {when}?',
                 f'List everything you were busy with {when}, whether it worked out or not.',
                 f'What did you do {when}? Name all the tasks.',
                 f'What were your tasks {when}?'), task_list(done), spans(done))
@@ -49,7 +49,7 @@ def days_ago_list(truth: Truth, say: Phrasing) -> Iterator[Draft]:
             when = say.days_ago(ago)
             yield Draft('days_ago_list', 'day', (
                 f'What did you do {when}?', f'Which tasks did you have {when}?',
-                f'Can you tell me everything you worked on {when}?'), task_list(done), spans(done))
+                f'Can you tell me everything that kept you busy {when}?'), task_list(done), spans(done))
 
 
 def before(truth: Truth, say: Phrasing) -> Iterator[Draft]:
@@ -126,7 +126,7 @@ def at_time(truth: Truth, say: Phrasing) -> Iterator[Draft]:
             when = f'{say.on(truth.day_of(task))} around {say.clock(middle)}'
             yield Draft('at_time', 'task', (
                 f'What were you doing {when}?', f'Which task were you busy with {when}?',
-                f'What did you work on {when}?'), task_list([task]), spans([task]))
+                f'What kept you busy {when}?'), task_list([task]), spans([task]))
 
 
 def detail(truth: Truth, say: Phrasing) -> Iterator[Draft]:

@@ -51,6 +51,8 @@ def failure(truth: Truth, say: Phrasing) -> Iterator[Draft]:
         if len(slips) == 1:
             instance = slips[0].parameters['object']
             name, told = truth.names[instance], say.told(task)
+            if name in task.do:
+                continue  # the question would tell it
             yield Draft('failure', 'grasp', (
                 f'Which thing could you not grasp at the first attempt {told} while you had to '
                 f'{task.do}?',
@@ -98,20 +100,22 @@ def which_like(truth: Truth, say: Phrasing) -> Iterator[Draft]:
         used = [(task, next(iter(own))) for task in truth.tasks
                 if not task.failed and len(own := _of(truth, task, name)) == 1]
         for task, instance in used:
-            told = say.told(task)
+            told, did = say.told(task), task.did.replace(f'a {name}', 'it')
             yield Draft('which_like', 'which', (
-                f'Which of the two {name}s did you use when you {task.did} {told}?',
-                f'There are two {name}s. Which one was it when you {task.did} {told}?',
-                f'You {task.did} {told}. With which {name}, by its name in your records?'),
+                f'Which of the two {name}s did you use when you {did} {told}?',
+                f'There are two {name}s. Which one was it when you {did} {told}?',
+                f'By its name in your records, which {name} did you take when you {did} {told}?'),
                 listed(instance, (place_words(instance),)), spans([task]))
             now = truth.latest(instance, say.now_ns)
-            if now is not None and _is_known(now):
+            others = [truth.latest(one, say.now_ns) for one in truth.instances(name)
+                      if one != instance]
+            if now is not None and _is_known(now) and spoken(now.where) not in did and all(
+                    other is None or other.where != now.where for other in others):
                 yield Draft('which_like', 'where', (
-                    f'Where is the {name} now that you used when you {task.did} {told}?',
-                    f'You {task.did} {told}. Where is that {name} now?',
-                    f'In which place did you last put the {name} with which you {task.did} {told}?'
-                ), listed(spoken(now.where), (place_words(now.where),)),
-                    (*spans([task]), now.span))
+                    f'Where is the {name} now that you used when you {did} {told}?',
+                    f'A {name} was in your hand when you {did} {told}. Where is that one now?',
+                    f'Where did you last put the {name} that you took when you {did} {told}?'),
+                    _place(now)[0], (task.span, now.span))
         for (one, first), (two, second) in combinations(used, 2):
             early, late = say.told(one), say.told(two)
             yield Draft('which_like', 'same' if first == second else 'other', (
@@ -135,7 +139,8 @@ def said(truth: Truth, say: Phrasing) -> Iterator[Draft]:
             yield Draft('said', 'who', (
                 f'Who asked you to {do} {told}?', f'Who wanted you to {do} {told}?',
                 f'At whose request did you have to {do} {told}?'),
-                listed(task.person, ((task.person,),)), spans([task]))
+                listed(task.person, ((task.person,),)),
+                (*truth.request(task), task.span))
     for one in truth.sayings:
         if one.topic:
             yield Draft('said', 'what', (
@@ -169,7 +174,8 @@ def is_so(truth: Truth, say: Phrasing) -> Iterator[Draft]:
                     f'Was it {person} who asked you to {do} {told}?',
                     f'Did {person} ask you to {do} {told}?',
                     f'Was the wish that you {do} {told} one of {person}?'),
-                    yes_no(person == task.person), spans([task]))
+                    yes_no(person == task.person),
+                    (*truth.request(task), task.span))
 
 
 def _did(do: str, on: str, done: list[Task]) -> Draft:

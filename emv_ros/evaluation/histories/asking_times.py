@@ -101,7 +101,7 @@ def count(truth: Truth, say: Phrasing) -> Iterator[Draft]:
         if done:
             on = say.on(day)
             yield Draft('count', 'tasks_of_day', (
-                f'How many tasks did you have {on}?', f'How many tasks did you work on {on}?',
+                f'How many tasks did you have {on}?', f'How many different tasks did you get {on}?',
                 f'What number of tasks kept you busy {on}?'), number(len(done)), spans(done))
     failed = [task for task in truth.tasks if task.failed]
     if failed:
@@ -133,7 +133,7 @@ def first_last(truth: Truth, say: Phrasing) -> Iterator[Draft]:
             for word, one in (('first', done[0]), ('last', done[-1])):
                 on = say.on(day)
                 yield Draft('first_last', f'{word}_of_day', (
-                    f'What was the {word} task you worked on {on}?',
+                    f'What was the {word} task that kept you busy {on}?',
                     f'Which task did you do {word} {on}?',
                     f'Of all your tasks {on}, which one was the {word}?'),
                     task_list([one]), spans([one]))

@@ -11,6 +11,8 @@ from emv_ros.evaluation.life.home import EVERY_PLACE, Home, Thing
 RESIDENTS = ('Clara', 'Henrik')
 GUESTS = ('Nadja', 'Emil', 'Ruth', 'Oskar', 'Yara', 'Viktor')
 
+OUTSIDE = 'outside'  # where things are before somebody brings them
+
 _STOCK = (
     ('red_mug_1', 'red mug', 'kitchen_shelf'), ('red_mug_2', 'red mug', 'kitchen_shelf'),
     ('yellow_mug_1', 'yellow mug', 'kitchen_shelf'), ('plate_1', 'plate', 'kitchen_shelf'),
@@ -30,7 +32,7 @@ _STOCK = (
     ('jumper_1', 'jumper', 'laundry_basket'), ('socks_1', 'socks', 'laundry_basket'),
     ('medicine_box_1', 'medicine box', 'bathroom_cabinet'), ('mop_1', 'mop', 'bathroom_cabinet'),
     ('food_bowl_1', 'food bowl', 'rabbit_hutch'), ('rubbish_bag_1', 'rubbish bag', 'counter'),
-    ('package_1', 'package', 'front_door'), ('letter_1', 'letter', 'front_door'),
+    ('package_1', 'package', OUTSIDE), ('letter_1', 'letter', OUTSIDE),
     ('apples_1', 'apples', 'counter'), ('rice_1', 'rice', 'counter'), ('eggs_1', 'eggs', 'counter'))
 
 NAMES = {instance: name for instance, name, _ in _STOCK}

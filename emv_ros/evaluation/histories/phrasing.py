@@ -69,7 +69,8 @@ class Phrasing:
 
 def tasks_in_words(tasks: Iterable[Task]) -> str:
     """Return what was done, in order."""
-    return '; '.join(dict.fromkeys(task.did for task in tasks)) + '.'
+    return '; '.join(dict.fromkeys(
+        f'tried in vain to {task.do}' if task.failed else task.did for task in tasks)) + '.'
 
 
 def task_items(tasks: Sequence[Task]) -> tuple[tuple[str, ...], ...]:

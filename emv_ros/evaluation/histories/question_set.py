@@ -7,7 +7,6 @@ doubt is not drafted at all.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import tzinfo
 import json
 from pathlib import Path
@@ -37,26 +36,29 @@ MAKERS: tuple[Maker, ...] = (
 
 def ask(truth: Truth, seed: int, per_kind: int) -> list[AskedQuestion]:
     """Return up to `per_kind` questions of each kind; the same seed chooses the same ones."""
-    chance = random.Random(f'questions/{len(truth.tasks)}/{seed}')
-    say = Phrasing(truth, _asked_at(truth, chance), chance)
+    say = _phrasing(truth, seed)
     found: list[AskedQuestion] = []
     for maker in MAKERS:
         texts: set[str] = set()
-        for draft in _mixed(list(maker(truth, say)), chance):
-            text = chance.choice(draft.asks)
+        for draft in _mixed(list(maker(truth, say)), say.chance):
+            text = say.chance.choice(draft.asks)
             if len(texts) < per_kind and text not in texts:
                 texts.add(text)
                 found.append(AskedQuestion(
                     f'{draft.kind}_{len(texts)}', draft.kind, text, draft.evidence, say.now_ns,
-                    gold=replace(draft.gold)))
+                    gold=draft.gold))
     return found
 
 
 def drafts(truth: Truth, seed: int) -> list[Draft]:
     """Return everything that could be asked of a history."""
-    chance = random.Random(f'questions/{len(truth.tasks)}/{seed}')
-    say = Phrasing(truth, _asked_at(truth, chance), chance)
+    say = _phrasing(truth, seed)
     return [draft for maker in MAKERS for draft in maker(truth, say)]
+
+
+def _phrasing(truth: Truth, seed: int) -> Phrasing:
+    chance = random.Random(f'questions/{len(truth.tasks)}/{seed}')
+    return Phrasing(truth, _asked_at(truth, chance), chance)
 
 
 def _asked_at(truth: Truth, chance: random.Random) -> int:
@@ -89,7 +91,8 @@ def rfc3339(stamp_ns: int, zone: tzinfo) -> str:
 
 
 def _line(question: AskedQuestion, zone: tzinfo) -> dict[str, Any]:
-    assert question.gold is not None and question.query_time_ns is not None
+    if question.gold is None or question.query_time_ns is None:
+        raise ValueError(f'{question.id} has no answer or no time at which it is asked')
     return {
         'id': question.id, 'kind': question.kind, 'question': question.text,
         'answer': question.gold.text, 'query_time': rfc3339(question.query_time_ns, zone),

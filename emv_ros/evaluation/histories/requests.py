@@ -14,7 +14,7 @@ from emv_ros.evaluation.life.robot import Run
 from emv_ros.records import Status
 
 # How often a task of a kind that can fail does.
-TASK_FAILS = 0.13
+TASK_FAILS = 0.2
 _POLITE = ('Could you {0}, please?', 'Please {0}.', 'Would you {0}?', 'Can you {0} now?')
 _REPLIES = ('Of course.', 'Yes, right away.', 'I will do that.', 'Gladly.')
 _THANKS = ('Thank you.', 'Thanks a lot.', 'Well done, thank you.', 'Lovely, thanks.')

@@ -13,6 +13,7 @@ from emv_ros.evaluation.histories.household import (
 from emv_ros.evaluation.histories.requests import Particulars, asked, fails
 from emv_ros.evaluation.histories.truth import Detail
 from emv_ros.evaluation.life.skills import grasp, hand_over, move, navigate, operate, place, treat
+from emv_ros.timeline import to_datetime
 
 
 def named(*instances: str) -> tuple[tuple[str, ...], ...]:
@@ -28,7 +29,8 @@ def listed(*instances: str) -> str:
 
 def lay_table(robot: HistoryRobot) -> None:
     """Lay the table for a meal."""
-    meal = robot.chance.choice(('breakfast', 'lunch', 'supper'))
+    hour = to_datetime(robot.now_ns, robot.truth.zone).hour
+    meal = 'breakfast' if hour < 11 else 'lunch' if hour < 15 else 'supper'
     things = robot.chance.sample(('bread_1', 'jam_1', 'cheese_1', 'honey_1', 'bowl_1'), 2)
     said = Particulars(
         'lay_table', 'LayTable', f'lay the table for {meal}', f'laid the table for {meal}',

@@ -147,7 +147,7 @@ def fetch_things(robot: HistoryRobot) -> None:
         (f'carry the {name} to the {goal}', f'moved the {name} to the {goal}',
          f'brought the {name} to the {goal}', f'bring the {name} to the {goal}',
          f'fetch the {name}', f'fetched the {name}'))
-    with asked(robot, said, room_of(where), object_to_fetch=name, destination=where):
+    with asked(robot, said, room_of(where), object=thing, destination=where):
         move(robot, thing, where)
 
 
@@ -277,7 +277,7 @@ def play_music(robot: HistoryRobot) -> None:
     music = robot.chance.choice(('swing', 'tango', 'piano music', 'folk songs'))
     said = Particulars('play_music', 'PlayMusic', f'play {music} for {person}',
                        f'played {music} for {person}', 'play some music', 'played some music',
-                       (f'play {music}', f'played {music}', f'playing {music}'))
+                       (f'play {music}', f'played {music}', f'playing {music}', music))
     with asked(robot, said, 'living_room', f'play some {music} for me', asker=person,
                music=music) as (task, run):
         navigate(robot, 'sideboard')

@@ -130,6 +130,12 @@ class Truth:
         """Return the tasks of a day, or of the days from `first` to `last`."""
         return [task for task in self.tasks if first <= self.day_of(task) <= (last or first)]
 
+    def request(self, task: Task) -> tuple[Interval, ...]:
+        """Return when somebody asked for a task; nothing where nobody did."""
+        said = [one.span for one in self.sayings if one.text == task.wish
+                and one.speaker == task.person and one.span.end_ns <= task.start_ns]
+        return tuple(said[-1:])
+
     def instances(self, name: str) -> list[str]:
         """Return the instances of a name."""
         return [instance for instance, own in self.names.items() if own == name]
