@@ -47,7 +47,9 @@ class ClaimedItems:
 
 
 @dataclass(frozen=True, slots=True)
-class _Segment:
+class Segment:
+    """A part of an answer that is taken for one item, with its words that count."""
+
     text: str
     words: tuple[str, ...]  # those that tell something and are not denied
     is_introduction: bool
@@ -59,7 +61,7 @@ def claimed_items(answer: str, items: Sequence[Sequence[str]]) -> ClaimedItems:
     named: list[int] = []
     others: list[str] = []
     verb: tuple[str, ...] = ()
-    for segment in _segments(answer):
+    for segment in segments(answer):
         words = segment.words
         if verb and words and _lacks_verb(segment):
             words = (*verb, *words)
@@ -85,9 +87,10 @@ def _content(said: str) -> tuple[str, ...]:
     return content_words(said) or tuple(words_in(said))
 
 
-def _segments(answer: str) -> list[_Segment]:
+def segments(answer: str) -> list[Segment]:
+    """Return the parts of an answer between commas, 'and', bullets and ends of sentences."""
     answer = _MARKER.sub('\n', answer)
-    found: list[_Segment] = []
+    found: list[Segment] = []
     start, is_denied = 0, False
     ends = [(end.start(), end.end(), end) for end in _SEGMENT_END.finditer(answer)]
     for stop, following, end in [*ends, (len(answer), len(answer), None)]:
@@ -97,7 +100,7 @@ def _segments(answer: str) -> list[_Segment]:
         kept = _undenied(text)
         is_denied = kept != text or (goes_on and bool(text))
         introduces = end is not None and end['introduced'] is not None
-        found.append(_Segment(text, () if goes_on else content_words(kept),
+        found.append(Segment(text, () if goes_on else content_words(kept),
                               introduces or _PLACING.match(text) is not None))
         if end is not None and _SENTENCE_MARK.match(end[0]):
             is_denied = False
@@ -114,7 +117,7 @@ def _undenied(text: str) -> str:
     return '' if is_of_verb else text[:denial.start()]
 
 
-def _lacks_verb(segment: _Segment) -> bool:
+def _lacks_verb(segment: Segment) -> bool:
     """Whether a segment goes on with the verb of the one before: '… and the red plates'."""
     if _DETERMINED.match(segment.text):
         return True

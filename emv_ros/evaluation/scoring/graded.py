@@ -1,0 +1,71 @@
+"""Answers that people graded: read, and where the gold allows in a form that rules can compare.
+
+One JSON object a line: `now` ('YYYY/MM/DD HH:MM:SS'), `question`, `gold`, `answer`, `category` (one
+of the seven). Golds are in words; times, days, yes or no and lists of tasks are recognised by their
+form, and local times are taken as UTC: all are of one zone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+import json
+from pathlib import Path
+import re
+
+from emv_ros.errors import ImportFileError, TimeExpressionError
+from emv_ros.evaluation.questions import AskedQuestion, Gold, GoldKind
+from emv_ros.evaluation.scoring.categories import Category
+from emv_ros.timeline import from_datetime
+from emv_ros.whens import parse_when
+
+_TIME = re.compile(r'^[A-Z][a-z]+ \d{1,2} at \d{1,2}:\d{2} [AP]M$')
+_DAYS_AGO = re.compile(r'^(\d+) days? ago$')
+
+
+@dataclass(frozen=True, slots=True)
+class GradedAnswer:
+    """An answer, the question with its gold, and the class that people gave it."""
+
+    question: AskedQuestion
+    gold_text: str
+    answer: str
+    category: Category
+    now_ns: int
+
+
+def read_graded(path: Path) -> list[GradedAnswer]:
+    """Return the graded answers of a file.
+
+    Raises ImportFileError, naming the line, where it cannot be read or a line is none.
+    """
+    try:
+        lines = path.read_text('utf-8').splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportFileError(f'cannot read graded answers from {path}: {error}') from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+            now_ns = from_datetime(datetime.strptime(item['now'], '%Y/%m/%d %H:%M:%S'), UTC)
+            gold = _gold(str(item['gold']), now_ns)
+            found.append(GradedAnswer(
+                AskedQuestion(str(number), '', str(item['question']), query_time_ns=now_ns,
+                              gold=gold),
+                str(item['gold']), str(item['answer']), Category(item['category']), now_ns))
+        except (ValueError, TypeError, KeyError, TimeExpressionError) as error:
+            raise ImportFileError(f'{path}, line {number}: no graded answer: {error}') from error
+    return found
+
+
+def _gold(text: str, now_ns: int) -> Gold:
+    said = text.strip().rstrip('.')
+    if said.lower() in ('yes', 'no'):
+        return Gold(GoldKind.YES_NO, text, value=float(said.lower() == 'yes'))
+    if match := _DAYS_AGO.match(said):
+        return Gold(GoldKind.DAYS_AGO, text, value=float(match[1]))
+    if _TIME.match(said):
+        return Gold(GoldKind.TIME, text, times_ns=(parse_when(said, now_ns, UTC).start_ns,))
+    return Gold(GoldKind.TEXT, text)
