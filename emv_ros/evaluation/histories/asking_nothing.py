@@ -88,7 +88,7 @@ def _near_misses(truth: Truth, say: Phrasing) -> Iterator[Draft]:
         kind = alike[0].kind
         for first, last in weeks(truth):
             done = truth.on(first, last)
-            if done and not any(task.kind == kind for task in done) and first != last:
+            if done and not any(task.kind == kind for task in done):
                 within = say.between(first, last)
                 yield _nothing('other_week', f'When did you {do} {within}?',
                                f'How long did it take you to {do} {within}?',

@@ -49,7 +49,8 @@ def days_ago_list(truth: Truth, say: Phrasing) -> Iterator[Draft]:
             when = say.days_ago(ago)
             yield Draft('days_ago_list', 'day', (
                 f'What did you do {when}?', f'Which tasks did you have {when}?',
-                f'Can you tell me everything that kept you busy {when}?'), task_list(done), spans(done))
+                f'Can you tell me everything that kept you busy {when}?'),
+                task_list(done), spans(done))
 
 
 def before(truth: Truth, say: Phrasing) -> Iterator[Draft]:
@@ -132,17 +133,22 @@ def at_time(truth: Truth, say: Phrasing) -> Iterator[Draft]:
 def detail(truth: Truth, say: Phrasing) -> Iterator[Draft]:
     """Yield: something about one task."""
     for task in truth.tasks:
-        for part in task.details:
+        for part in () if task.failed else task.details:
             when = say.told(task)
             yield Draft('detail', task.kind, tuple(ask.format(when=when) for ask in part.asks),
                         listed(part.text, part.items, part.is_ordered), spans([task]))
 
 
 def weeks(truth: Truth) -> Iterator[tuple[date, date]]:
-    """Yield the first and the last day of each week from Monday to Sunday that is in a history."""
+    """Yield the first and the last day of each week, Monday to Sunday, as far as it was lived.
+
+    A week of which only one day was lived is left out.
+    """
     day = truth.days[0] - timedelta(days=truth.days[0].weekday())
     while day <= truth.days[-1]:
-        yield max(day, truth.days[0]), min(day + timedelta(days=6), truth.days[-1])
+        first, last = max(day, truth.days[0]), min(day + timedelta(days=6), truth.days[-1])
+        if first < last:
+            yield first, last
         day += timedelta(days=7)
 
 

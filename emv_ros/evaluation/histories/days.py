@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 import random
 
-from emv_ros.evaluation.histories import tasks_kitchen, tasks_rooms
+from emv_ros.evaluation.histories import tasks_errands, tasks_kitchen, tasks_rooms
 from emv_ros.evaluation.histories.acting import HistoryRobot
 from emv_ros.evaluation.histories.household import NAMES, RESIDENTS, new_home
 from emv_ros.evaluation.histories.remarks import REMARKS, Remark
@@ -23,6 +23,8 @@ MOST = 5
 # h: so far apart are the beginnings of two tasks at least.
 APART = 0.75
 REMARKED = 0.3
+# Like things are used in these: they come more often, so that the things can be mixed up.
+OFTEN = {'bring_drink': 5.0, 'fetch_things': 4.0}
 
 Act = Callable[[HistoryRobot], None]
 # (from, to: the local hours between which it begins, and what is done)
@@ -31,13 +33,13 @@ KINDS: tuple[tuple[float, float, Act], ...] = (
     (11.5, 20.5, tasks_kitchen.serve_meal), (8.0, 21.5, tasks_kitchen.load_dishwasher),
     (8.0, 20.0, tasks_kitchen.water_plants), (7.0, 20.0, tasks_kitchen.feed_rabbit),
     (9.0, 20.0, tasks_kitchen.put_groceries_away), (7.0, 21.5, tasks_kitchen.take_out_rubbish),
-    (8.5, 18.0, tasks_rooms.take_delivery), (7.0, 21.0, tasks_rooms.find_thing),
-    (11.0, 20.0, tasks_rooms.let_guest_in), (8.0, 21.0, tasks_rooms.fetch_things),
+    (8.5, 18.0, tasks_errands.take_delivery), (7.0, 21.0, tasks_errands.find_thing),
+    (11.0, 20.0, tasks_errands.let_guest_in), (8.0, 21.0, tasks_errands.fetch_things),
     (9.0, 21.5, tasks_rooms.tidy_up), (20.5, 22.3, tasks_rooms.check_rooms),
     (9.0, 21.0, tasks_rooms.sort_laundry), (8.0, 20.0, tasks_rooms.wash_clothes),
     (9.0, 19.0, tasks_rooms.mop_floor), (8.0, 12.0, tasks_rooms.make_bed),
-    (10.0, 22.0, tasks_rooms.play_music), (7.0, 22.0, tasks_rooms.bring_medicine),
-    (7.0, 21.0, tasks_rooms.read_news), (16.5, 22.0, tasks_rooms.close_blinds))
+    (10.0, 22.0, tasks_errands.play_music), (7.0, 22.0, tasks_errands.bring_medicine),
+    (7.0, 21.0, tasks_errands.read_news), (16.5, 22.0, tasks_rooms.close_blinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,9 @@ def _plan(chance: random.Random, amount: int, truth: Truth) -> list[tuple[float,
     """Return the tasks of a day: kinds and hours differ, and what was seldom done is likelier."""
     done = [task.kind for task in truth.tasks]
     planned: list[tuple[float, Act]] = []
+    weights = [OFTEN.get(act.__name__, 1.0) / (1 + done.count(act.__name__)) for *_, act in KINDS]
     while len(planned) < amount:
-        begin, end, act = chance.choices(
-            KINDS, [1 / (1 + done.count(act.__name__)) for _, _, act in KINDS])[0]
+        begin, end, act = chance.choices(KINDS, weights)[0]
         hour = chance.uniform(begin, end)
         if all(act is not other and abs(hour - at) >= APART for at, other in planned):
             planned.append((hour, act))

@@ -58,3 +58,14 @@ def place_words(name: str) -> tuple[str, ...]:
 def room_of(place: str) -> str:
     """Return the room that a place is in."""
     return EVERY_PLACE[place].room
+
+
+def named(*instances: str) -> tuple[tuple[str, ...], ...]:
+    """Return the words that may stand for each of the instances."""
+    return tuple(place_words(NAMES[one]) + (one,) for one in instances)
+
+
+def listed(*instances: str) -> str:
+    """Return the names of instances as a list in words."""
+    names = [f'the {NAMES[one]}' for one in instances]
+    return ' and '.join((', '.join(names[:-1]), names[-1])) if len(names) > 1 else names[0]

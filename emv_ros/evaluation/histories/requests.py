@@ -18,6 +18,15 @@ TASK_FAILS = 0.2
 _POLITE = ('Could you {0}, please?', 'Please {0}.', 'Would you {0}?', 'Can you {0} now?')
 _REPLIES = ('Of course.', 'Yes, right away.', 'I will do that.', 'Gladly.')
 _THANKS = ('Thank you.', 'Thanks a lot.', 'Well done, thank you.', 'Lovely, thanks.')
+# People seldom ask in the very words in which the task is spoken of later.
+_OTHER_WORDS = {
+    'load the dishwasher': ('get the dirty dishes into the dishwasher', 'start the dishwasher'),
+    'water the plants': ('give the plants some water',),
+    'take out the rubbish': ('get rid of the rubbish bag', 'bring the bag to the dustbin'),
+    'feed the rabbit': ('give our rabbit something to eat', 'see to the rabbit'),
+    'sort the laundry': ('put the clean clothes where they belong', 'see to the laundry basket'),
+    'make the bed': ('straighten the bed', 'see to the bed'),
+    'put the groceries away': ('stow away what I bought', 'see to the shopping')}
 _DOUBLED = ('mop', 'put', 'let')
 
 
@@ -45,7 +54,8 @@ def asked(robot: HistoryRobot, said: Particulars, at: str = '', wish: str = '', 
     if person:
         robot.home.people[person] = at
         robot.wait(2.0)
-        trigger = robot.chance.choice(_POLITE).format(wish or said.do)
+        words = wish or robot.chance.choice((said.do, *_OTHER_WORDS.get(said.do, ())))
+        trigger = robot.chance.choice(_POLITE).format(words)
         robot.say(person, trigger)
         robot.say('robot', robot.chance.choice(_REPLIES))
     task = Task(said.kind, said.skill, said.do, said.did, said.general_do, said.general_did,

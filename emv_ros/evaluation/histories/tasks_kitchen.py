@@ -6,6 +6,8 @@ from emv_ros.evaluation.histories.acting import HistoryRobot
 from emv_ros.evaluation.histories.household import (
     NAMES,
     RESIDENTS,
+    listed,
+    named,
     place_words,
     room_of,
     spoken,
@@ -14,17 +16,6 @@ from emv_ros.evaluation.histories.requests import Particulars, asked, fails
 from emv_ros.evaluation.histories.truth import Detail
 from emv_ros.evaluation.life.skills import grasp, hand_over, move, navigate, operate, place, treat
 from emv_ros.timeline import to_datetime
-
-
-def named(*instances: str) -> tuple[tuple[str, ...], ...]:
-    """Return the words that may stand for each of the instances."""
-    return tuple(place_words(NAMES[one]) + (one,) for one in instances)
-
-
-def listed(*instances: str) -> str:
-    """Return the names of instances as a list in words."""
-    names = [f'the {NAMES[one]}' for one in instances]
-    return ' and '.join((', '.join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def lay_table(robot: HistoryRobot) -> None:
@@ -178,7 +169,7 @@ def put_groceries_away(robot: HistoryRobot) -> None:
                     'You put the groceries away {when}. What were they?'),
                    listed(*goods), named(*goods)),
             Detail((f'Where did you put the {NAMES[goods[0]]} {{when}}?',
-                    f'Which place did you put the {NAMES[goods[0]]} {{when}}?',
+                    f'In which place did you put the {NAMES[goods[0]]} {{when}}?',
                     f'You put the {NAMES[goods[0]]} away {{when}}. Where to?'),
                    spoken(places[goods[0]]), (place_words(places[goods[0]]),))]
 
