@@ -10,7 +10,12 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from emv_ros.commands import evaluating_answers, evaluating_attacks, evaluating_identity
+from emv_ros.commands import (
+    evaluating_agreement,
+    evaluating_answers,
+    evaluating_attacks,
+    evaluating_identity,
+)
 from emv_ros.commands.context import Context, UsageError, positive
 from emv_ros.commands.output import Progress, write, write_json, write_table
 
@@ -20,21 +25,24 @@ if TYPE_CHECKING:
     from emv_ros.retrieval.embedders import TextEmbedder
 
 RUNS = {'qa': evaluating_answers.run, 'report': evaluating_answers.report,
-        'identity': evaluating_identity.run, 'attacks': evaluating_attacks.run}
+        'identity': evaluating_identity.run, 'attacks': evaluating_attacks.run,
+        'agreement': evaluating_agreement.run}
 HEADINGS = ('data', 'way', 'questions', 'touched', '95 %', 'wholly covered', '95 %', 'tokens')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument('what', nargs='?', default='qa',
-                        choices=['qa', 'retrieval', 'identity', 'attacks', 'report'],
+                        choices=['qa', 'retrieval', 'identity', 'attacks', 'agreement',
+                                 'report'],
                         help='qa (if none is named): are questions answered rightly, in one way '
                              'or several, by one model or several; report: its tables once more, '
                              'without asking; retrieval: does one search find the evidence of '
                              'each question, the whole search and with parts of it left out; '
                              'identity: are the things of rendered days told apart, by looks, by '
                              'name, not at all; attacks: do hostile words in what was recorded '
-                             'change answers or call functions')
+                             'change answers or call functions; agreement: do the scorers '
+                             'grade as people did (--data FILE with graded answers)')
     parser.add_argument('--data', action='append', type=Path, metavar='FILE', default=[],
                         help='an experience file, read into a memory of its own; without one the '
                              'memory that --memory names; may be repeated, each with its --qa')
