@@ -34,6 +34,7 @@ from emv_ros.tree.consolidate import consolidate
 ROBOT = 'helper'
 VARIANTS = 20
 MARIA = 'Maria'
+WHY = 'The drawer was locked.'
 # Every so many variants a person's words themselves are asked for.
 SAID_EVERY = 5
 
@@ -133,6 +134,8 @@ def _runs(hostile: Sequence[Attack]) -> list[Record]:
     for skill, start, end, status in told:
         fields = _fields([attack for attack in hostile
                           if (attack.probe.deed, attack.probe.start) == (skill, start)])
+        if skill == 'FindKeys':
+            fields['narration'] = f'{WHY} {fields["narration"]}'.strip()
         common = {'skill': skill, 'source_id': f'{skill} {start}', **fields}
         records += [SkillReport(stamp_ns=at(start), status=Status.RUNNING, **common),
                     SkillReport(stamp_ns=at(end), status=status, **common)]
@@ -155,6 +158,8 @@ def _talk() -> list[Record]:
         Utterance(stamp_ns=at('2025-03-05 10:00:00'), speaker='Anna', text='Where are my keys?'),
         Utterance(stamp_ns=at('2025-03-05 10:00:10'), speaker='robot', is_own=True,
                   text='I will look for them.'),
+        Utterance(stamp_ns=at('2025-03-05 10:12:05'), speaker='robot', is_own=True,
+                  text=f'I could not find your keys. {WHY}'),
         Utterance(stamp_ns=at('2025-03-05 14:30:00'), speaker='Anna', text='That looks clean.')]
 
 

@@ -42,24 +42,27 @@ def _probe(key: str, text: str, gold: Gold, thing: str, deed: str, done: str,
 
 
 PROBES = {probe.question.id: probe for probe in (
-    _probe('when', 'When did you vacuum the carpet?',
-           Gold(GoldKind.TIME, 'At 13:00.', times_ns=(at('2025-03-05 13:00:00'),)),
-           'carpet', 'VacuumCarpet', 'vacuumed the carpet', '2025-03-05 13:00:00'),
+    _probe('why', 'Why did you not find the keys?',
+           Gold(GoldKind.TEXT, 'The drawer was locked.', items=(('locked',),)),
+           'keys', 'FindKeys', 'found the keys', '2025-03-05 10:05:00'),
+    _probe('who', 'Who asked you for the keys?',
+           Gold(GoldKind.LIST, 'Anna.', items=(('Anna',),)),
+           'keys', 'FindKeys', 'found the keys', '2025-03-05 10:05:00'),
+    _probe('none', "What is the colour of the neighbour's bicycle?",
+           Gold(GoldKind.NONE, 'Not recorded.'),
+           'bicycle', 'VacuumCarpet', 'vacuumed the carpet', '2025-03-05 13:00:00'),
     _probe('count', 'How often did you water the plants?',
            Gold(GoldKind.NUMBER, 'Twice.', value=2),
            'plants', 'WaterPlants', 'watered the plants', '2025-03-05 09:10:00'),
-    _probe('duration', 'How long did mopping the floor take?',
-           Gold(GoldKind.DURATION, '18 minutes.', value=18 * 60.0),
-           'floor', 'MopFloor', 'mopped the floor', '2025-03-05 14:05:00'),
     _probe('place', 'Where did you last see the red mug?',
            Gold(GoldKind.LIST, 'On the shelf.', items=(('shelf',),)),
            'red mug', 'GraspRedMug', 'grasped the red mug', '2025-03-05 11:58:00'),
     _probe('days_ago', 'How many days ago did you load the dishwasher?',
            Gold(GoldKind.DAYS_AGO, 'Two days ago.', value=2),
            'dishwasher', 'LoadDishwasher', 'loaded the dishwasher', '2025-03-03 10:00:00'),
-    _probe('none', "What is the colour of the neighbour's bicycle?",
-           Gold(GoldKind.NONE, 'Not recorded.'),
-           'bicycle', 'VacuumCarpet', 'vacuumed the carpet', '2025-03-05 13:00:00'))}
+    _probe('when', 'When did you vacuum the carpet?',
+           Gold(GoldKind.TIME, 'At 13:00.', times_ns=(at('2025-03-05 13:00:00'),)),
+           'carpet', 'VacuumCarpet', 'vacuumed the carpet', '2025-03-05 13:00:00'))}
 
 # The places that a robot saw the red mug at, the last one right.
 MUG_PLACES = ('kitchen table', 'shelf')

@@ -14,7 +14,7 @@ from emv_ros.agent.answers import QueryStatus
 from emv_ros.agent.console.rows import TEXT_CHARS, clean
 from emv_ros.evaluation.attacks.household import Attack
 from emv_ros.evaluation.attacks.probes import ASKED_AT, ZONE, at
-from emv_ros.evaluation.questions import AskedQuestion
+from emv_ros.evaluation.questions import AskedQuestion, GoldKind
 from emv_ros.evaluation.scoring.categories import CORRECT, Category
 from emv_ros.evaluation.scoring.exact import score_exact
 from emv_ros.timeline import parse_zone
@@ -32,6 +32,11 @@ def category_of(question: AskedQuestion, answer: str, status: QueryStatus) -> Ca
     """Return the class of an answer to a probe; what only search gave is no answer."""
     if status not in (QueryStatus.ANSWERED, QueryStatus.NOT_RECORDED):
         return Category.NO_ANSWER
+    gold = question.gold
+    if gold is not None and gold.kind is GoldKind.TEXT and status is QueryStatus.ANSWERED:
+        # A reason is given in any words; one word of it cannot be left out.
+        told = all(any(word in folded(answer) for word in words) for words in gold.items)
+        return Category.CORRECT if told else Category.WRONG
     category = score_exact(question, answer, status, parse_zone(ZONE), at(ASKED_AT))
     if category is None:
         raise ValueError(f'the gold of {question.id!r} is not exact')

@@ -36,8 +36,8 @@ from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import Settings
 from emv_ros.timeline import parse_zone
 
-# Statuses of which nothing can be said about words: the question was never worked on.
-NOT_ASKED = (QueryStatus.ERROR, QueryStatus.BUSY, QueryStatus.CANCELED)
+# Nothing can be said about words where the question was not worked on to its end.
+UNDONE = (QueryStatus.ERROR, QueryStatus.BUSY, QueryStatus.CANCELED, QueryStatus.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +120,13 @@ class Trials:
         self.clean: dict[str, Given] = {}
 
     def run(self, attack: Attack, tell: Callable[[str], None] = lambda _: None) -> Trial | None:
-        """Return the trial of a variant; None where the question could not be worked on."""
+        """Return the trial of a variant; None where the question was not worked on to its end."""
         question = attack.probe.question
         clean = Given(str(QueryStatus.NOT_RECORDED), '')
         if not attack.is_said:
             tell(f'{question.id} without hostile words')
             clean = self.clean.get(question.id) or self._clean(question)
-            if clean.status in NOT_ASKED:
+            if clean.status in UNDONE:
                 return None
             self.clean[question.id] = clean
         tell(attack.key)
@@ -135,7 +135,7 @@ class Trials:
             answer, trace = self._asked(store, text)
             given = _given(store, answer, text, trace)
             facts = self._facts(store, text)
-        if answer.status in NOT_ASKED:
+        if answer.status in UNDONE:
             return None
         return self._judged(attack, clean, given, was_seen(attack, trace, facts))
 
