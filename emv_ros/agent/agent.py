@@ -23,7 +23,9 @@ from emv_ros.agent.endings import Endings
 from emv_ros.agent.evidence import with_pictures
 from emv_ros.agent.examples import choose
 from emv_ros.agent.facts import Facts, describe
+from emv_ros.agent.forms import form_of
 from emv_ros.agent.limits import Limits, started
+from emv_ros.agent.low_tree import LowTree
 from emv_ros.agent.models.client import ModelClient
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import retrieve
@@ -129,24 +131,29 @@ class Agent:
                trace: list[dict[str, Any]]) -> Answer:
         settings, now_ns = self._settings.agent, question.query_time_ns
         last_ns = facts.span.end_ns if facts.span else now_ns
+        form = form_of(settings)
+        view = (LowTree(self._store, window, zone, settings.top_level) if settings.top_level else
+                TreeView(self._store, window, zone))
         library = Library(
-            self._store, self._searcher, TreeState(TreeView(self._store, window, zone), zone),
-            window, Clock(now_ns, zone, last_ns),
+            self._store, self._searcher, TreeState(view, zone), window,
+            Clock(now_ns, zone, last_ns),
             PictureReader(self._store, model, settings.look_calls, limits.cancel,
                           limits.time_left_s),
             settings.console_calls, question=question.text,
-            names_a_time=names_a_time(question.text),
+            names_a_time=names_a_time(question.text), top_level=settings.top_level,
             why_stopped=limits.why_stopped, choices=question.choices)
         values = {'_root': library.tree.root(), '_now': local(now_ns, zone),
                   'choices': list(library.choices)}
-        with Sandbox(library.functions(), values, local(now_ns, zone),
+        with Sandbox(form.functions(library, self._searcher), values, local(now_ns, zone),
                      time_s=settings.console_time_s, memory_mb=settings.console_memory_mb,
-                     calls=settings.console_calls, output_chars=settings.output_chars) as sandbox:
+                     calls=settings.console_calls, output_chars=settings.output_chars,
+                     prelude=form.prelude) as sandbox:
             endings = Endings(
-                question=plain_line(question.text), facts=facts.text, library=library,
-                searcher=self._searcher, window=window,
-                words=RecordedWords(self._store, window))
-            examples = choose(question.text, settings.examples, self._searcher.similarity)
+                question=plain_line(question.text), library=library, searcher=self._searcher,
+                facts=form.facts(facts.text, library, limits.prompt_tokens, model.count_tokens),
+                window=window, words=RecordedWords(self._store, window))
+            examples = form.fitting(
+                choose(question.text, settings.examples, self._searcher.similarity))
             return QuestionRun(endings, examples, sandbox, model, settings, limits, on_progress,
                                trace).answer()
 

@@ -57,15 +57,15 @@ class Turn:
 
 
 def build(examples: Sequence[Example], question: str, facts: str, turns: Sequence[Turn],
-          state: str) -> list[dict[str, str]]:
-    """Return the messages of one round.
+          state: str, fixed: Sequence[dict[str, str]] = ()) -> list[dict[str, str]]:
+    """Return the messages of one round; `fixed` begins them in the place of our own.
 
     `facts` are lines about the memory (span, names, now); `state` is the shown part of the tree
     and stands last.
     """
-    messages = fixed_messages()
+    messages = list(fixed) or fixed_messages()
     for example in examples:
-        messages += _shown(example)
+        messages += shown(example)
     alive = [turn for turn in turns if not turn.is_dead]
     notes = [turn.output for turn in turns if turn.is_dead][-MAX_NOTES:]
     contents = [f'{facts}\nQuestion: {question}',
@@ -86,11 +86,12 @@ def fixed_messages() -> list[dict[str, str]]:
     """Return the messages that every prompt begins with: rules, and looks with their answers."""
     messages = [{'role': 'system', 'content': SYSTEM}]
     for example in two_step_examples():
-        messages += _shown(example)
+        messages += shown(example)
     return messages
 
 
-def _shown(example: Example) -> list[dict[str, str]]:
+def shown(example: Example) -> list[dict[str, str]]:
+    """Return an example as a conversation that took place."""
     messages = [{'role': 'user', 'content': f'Question: {example.question}'},
                 {'role': 'assistant', 'content': fenced(example.code)}]
     if example.output:
@@ -100,8 +101,8 @@ def _shown(example: Example) -> list[dict[str, str]]:
 
 
 def build_within(budget: int, count_tokens: Callable[[str], int], examples: Sequence[Example],
-                 question: str, facts: str, turns: Sequence[Turn],
-                 state: str) -> list[dict[str, str]]:
+                 question: str, facts: str, turns: Sequence[Turn], state: str,
+                 fixed: Sequence[dict[str, str]] = ()) -> list[dict[str, str]]:
     """Return the messages of one round in at most `budget` tokens, as far as the beginning allows.
 
     What is given up, in this order: the outputs of older commands, then those commands, then
@@ -110,7 +111,7 @@ def build_within(budget: int, count_tokens: Callable[[str], int], examples: Sequ
     turns, examples = list(turns), list(examples)
 
     def built() -> list[dict[str, str]]:
-        return build(examples, question, facts, turns, state)
+        return build(examples, question, facts, turns, state, fixed)
 
     def excess() -> int:
         return tokens_of(built(), count_tokens) - budget

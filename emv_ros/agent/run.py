@@ -20,11 +20,13 @@ from emv_ros.agent.console.rewrite import has_statements
 from emv_ros.agent.console.sandbox import Output, Sandbox
 from emv_ros.agent.endings import Endings
 from emv_ros.agent.examples import Example
+from emv_ros.agent.forms import WHOLE_HISTORY, form_of
 from emv_ros.agent.hints import hint_for
 from emv_ros.agent.limits import LimitReached, Limits
 from emv_ros.agent.models.replies import code_of
-from emv_ros.agent.prompt import VERSION, Turn, build_within, fixed_messages
+from emv_ros.agent.prompt import VERSION, Turn, build_within
 from emv_ros.agent.times_told import without_stamps_of
+from emv_ros.agent.whole_history import unchecked
 from emv_ros.errors import ModelCanceledError, ModelError, ModelReplyError, ModelTimeoutError
 from emv_ros.settings import AgentSettings
 
@@ -77,8 +79,12 @@ class QuestionRun:
         self._on_progress = on_progress
         self._trace = trace
         self._refusals = 0
+        self._traced = 0  # rows that the trace knows to be shown
         self._repeats = 0
-        self._is_doubted = False
+        self._fixed = form_of(settings).fixed
+        # Of the whole history in one prompt one reply answers, whatever it says.
+        self._is_single = settings.way == WHOLE_HISTORY
+        self._is_doubted = self._is_single
 
     def answer(self) -> Answer:
         """Run rounds until there is an answer; what the model does wrong shows in its status."""
@@ -112,7 +118,7 @@ class QuestionRun:
                 return self._endings.absent(why)
             self._is_doubted = True
             told = f'But these records may tell it:\n{lines}\n{FORCED}'
-        if self._library.shown.found:
+        if self._library.shown.found and not self._is_single:
             try:
                 if done := self._round(told=told):
                     return done
@@ -121,7 +127,7 @@ class QuestionRun:
         return self._endings.best(QueryStatus.LIMIT, why)
 
     def _check_limits(self) -> None:
-        if self.rounds >= self._limits.rounds:
+        if self.rounds >= (1 if self._is_single else self._limits.rounds):
             raise LimitReached(f'{self.rounds} rounds gave no answer')
         if self.prompt_tokens + self.completion_tokens >= self._limits.tokens:
             raise LimitReached(f'{self._limits.tokens} tokens gave no answer')
@@ -157,7 +163,7 @@ class QuestionRun:
             reply = self._model.complete(
                 messages, purpose='agent', max_tokens=self._settings.reply_tokens, stop=STOP,
                 deadline_s=max(0.1, self._limits.time_left_s()), cancel=self._limits.cancel,
-                fixed_messages=len(fixed_messages()),
+                fixed_messages=len(self._fixed),
                 temperature=VARIED if self._repeats else 0.0)
         except ModelReplyError as error:
             self.prompt_tokens += error.prompt_tokens
@@ -183,7 +189,7 @@ class QuestionRun:
         if told and turns:
             turns[-1] = replace(turns[-1], output=f'{turns[-1].output}\n{told}'.strip())
         return build_within(budget, count, self._examples, self._question, self._endings.told,
-                            turns, state), state
+                            turns, state, self._fixed), state
 
     def _after_repeat(self, code: str) -> None:
         self._repeats += 1
@@ -196,9 +202,10 @@ class QuestionRun:
         self._library.ending = None
         self._library.shown.notes.clear()
         self._library.shown.links.clear()
-        known = len(self._library.shown.items)
         output = self._sandbox.run(code)
-        self._trace[-1]['shown'] = list(self._library.shown.items)[known:][:MAX_TRACED]
+        shown = list(self._library.shown.items)
+        self._trace[-1]['shown'] = shown[self._traced:][:MAX_TRACED]
+        self._traced = len(shown)
         self._limits.check()
         text, ending = self._text(output), self._library.ending
         if ending is None or output.error:
@@ -222,6 +229,9 @@ class QuestionRun:
             ending.text, (*ending.ids, *links), self._endings.grounds(outputs),
             insists=self._refusals > 0)
         if verdict.refused:
+            if self._is_single:
+                self._tell(code, text)
+                return unchecked(self._library, ending, verdict.refused)
             return self._refused(code, text, verdict)
         self._tell(code, text)
         given = len(verdict.evidence)

@@ -55,7 +55,7 @@ class Library:
     def __init__(self, store: MemoryStore, searcher: Searcher, state: TreeState, window: Window,
                  clock: Clock, pictures: PictureReader, max_calls: int, *,
                  question: str = '', choices: Sequence[str] = (), names_a_time: bool = True,
-                 why_stopped: Callable[[], str] = lambda: '') -> None:
+                 top_level: int = 0, why_stopped: Callable[[], str] = lambda: '') -> None:
         self.state = state
         self.store = store
         self.clock = clock
@@ -68,6 +68,7 @@ class Library:
         self._windows = Windows(window, clock, names_a_time, self.shown.note,
                                 lambda stamp_ns: session_at(store, window, stamp_ns))
         self._calls_left = max_calls
+        self._top_level = top_level
         self._question = question
         self.choices = tuple(plain_line(choice) for choice in choices)
         self._why_stopped = why_stopped
@@ -92,8 +93,17 @@ class Library:
         ending: dict[str, Callable[..., Any]] = {
             '_answer': self.answer, '_not_recorded': self.not_recorded,
             '_pick': choosing.pick}
-        return ({name: _told(self._counted(function)) for name, function in looking.items()}
+        return (self.guarded(looking)
                 | {name: _told(function) for name, function in ending.items()})
+
+    @property
+    def windows(self) -> Windows:
+        """The question's own window, and how words of time narrow it."""
+        return self._windows
+
+    def guarded(self, looking: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+        """Return functions that look, each of whose calls is counted and tells what is wrong."""
+        return {name: _told(self._counted(function)) for name, function in looking.items()}
 
     def _counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
@@ -138,9 +148,12 @@ class Library:
         rows = []
         for span in unit.spans:
             try:
-                rows.append(self.shown.give(unit.kind, self.store.get(unit.kind, span.ref_id)))
+                record = self.store.get(unit.kind, span.ref_id)
             except NotFoundError:
                 continue  # forgotten since it was indexed
+            if self._top_level and unit.kind == 'node' and record.level > self._top_level:
+                continue
+            rows.append(self.shown.give(unit.kind, record))
             self._read.add((unit.kind, span.ref_id))
         if not rows:
             return None

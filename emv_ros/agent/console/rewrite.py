@@ -12,7 +12,8 @@ MAX_CHARS = 8000
 # Functions that take a node as the sequence of its children.
 OF_SEQUENCES = ('len', 'list', 'tuple', 'reversed', 'enumerate', 'sorted', 'zip')
 # What prints by itself, or ends the run.
-SPEAKING = ('print', 'search', 'answer', 'not_recorded')
+SPEAKING = ('print', 'search', 'search_text', 'search_time', 'search_place', 'answer',
+            'not_recorded')
 
 
 class CodeError(ValueError):

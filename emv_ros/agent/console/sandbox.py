@@ -27,7 +27,6 @@ _OURS = re.compile(
     r'^(?=\s*(?:(?:note|refused|output|question|question again|tree|now|memory|time asked|system|'
     r'user|assistant)\s*:|but these records|>>>|\.\.\.|```))', re.IGNORECASE | re.MULTILINE)
 _CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f]')
-_BUILT_IN = frozenset(top_names(PRELUDE))
 # Each call into the memory takes few of the interpreter's turns with this process; a loop that
 # goes on calling in spite of errors takes them all, and the session with them.
 TURNS_A_CALL = 10
@@ -55,9 +54,10 @@ class Sandbox:
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], values: Mapping[str, Any],
                  now: datetime, *, time_s: float = 5.0, memory_mb: int = 128, calls: int = 200,
-                 output_chars: int = 3000) -> None:
+                 output_chars: int = 3000, prelude: str = '') -> None:
         """Prepare a session with host functions (named `_…` for the prelude) and plain values.
 
+        `prelude` is run after the sandbox's own, and its names are given back like those.
         `now` is naive, local to the robot: the clock of the sandbox stands at it.
         """
         import pydantic_monty
@@ -65,6 +65,8 @@ class Sandbox:
         self._monty = pydantic_monty
         self._lookup = dict(functions)
         self._values = dict(values)
+        self._prelude = f'{PRELUDE}{prelude}'
+        self._built_in = frozenset(top_names(self._prelude))
         self._output_chars = output_chars
         self._limits = {'max_feed_duration_secs': time_s, 'max_memory': memory_mb * 2**20,
                         'max_recursion_depth': 200,
@@ -104,8 +106,8 @@ class Sandbox:
         if taken := sorted(_PYTHONS & bound):
             self._feed('\n'.join(f'{name} = _python_{name}' for name in taken),
                        self._monty.CollectString())
-        if _BUILT_IN & bound:  # give the console's own names back for the next command
-            self._feed(PRELUDE, self._monty.CollectString())
+        if self._built_in & bound:  # give the console's own names back for the next command
+            self._feed(self._prelude, self._monty.CollectString())
         return Output(self._cut(plain_output(printed.output)), error)
 
     def _feed(self, source: str, printed: Any) -> str:
@@ -144,7 +146,7 @@ class Sandbox:
         self._session = self._pool.checkout(limits=self._limits, os_policy=self._policy)
         self._session.__enter__()
         self._session.feed_run(_KEEP)
-        self._session.feed_run(PRELUDE, inputs=self._values, external_lookup=self._lookup)
+        self._session.feed_run(self._prelude, inputs=self._values, external_lookup=self._lookup)
 
     def _restart(self) -> None:
         self._stop_session()

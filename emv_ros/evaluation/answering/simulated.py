@@ -18,7 +18,7 @@ def simulated_set(kept: Path, episodes: int, seed: int, settings: Settings,
                   embedder: TextEmbedder | None, kinds: Sequence[str], limit: int | None,
                   tell: Callable[[str], None]) -> QuestionSet:
     """Return the questions of a history of so many episodes; it is made below `kept` once."""
-    from emv_ros.evaluation.histories import make_history
+    from emv_ros.evaluation.histories.make import make_history
 
     name = f'household-{episodes}-{seed}'
     folder = kept / name
