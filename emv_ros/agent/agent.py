@@ -153,7 +153,8 @@ class Agent:
                 facts=form.facts(facts.text, library, limits.prompt_tokens, model.count_tokens),
                 window=window, words=RecordedWords(self._store, window))
             examples = form.fitting(
-                choose(question.text, settings.examples, self._searcher.similarity))
+                choose(question.text, settings.examples, self._searcher.similarity,
+                       bool(library.choices)))
             return QuestionRun(endings, examples, sandbox, model, settings, limits, on_progress,
                                trace).answer()
 

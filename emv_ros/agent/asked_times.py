@@ -6,10 +6,11 @@ is not what was asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta, tzinfo
 import re
 
+from emv_ros.agent.console.sessions import TAGS
 from emv_ros.agent.console.windows import Clock
 from emv_ros.calendars import is_clock, is_no_day
 from emv_ros.errors import TimeExpressionError
@@ -32,12 +33,14 @@ _NTH_ALONE = re.compile(r'^\d+(?:st|nd|rd|th)$')
 class AskedTime:
     """Words of a question, the span they mean, and the span as `when=` takes it.
 
-    A day that does not exist has no span and ''.
+    A day that does not exist has no span and ''. `is_session`: what begins there is meant, not the
+    moment alone.
     """
 
     words: str
     span: Interval | None
     when: str
+    is_session: bool = False
 
 
 def asked_times(question: str, clock: Clock) -> list[AskedTime]:
@@ -58,6 +61,9 @@ def asked_times(question: str, clock: Clock) -> list[AskedTime]:
             elif _is_on_no_day(_bare(phrase).lower(), local_date(clock.now_ns, clock.zone)):
                 taken |= places
                 found[start] = AskedTime(phrase, None, '')
+    for start, item in found.items():
+        if item.span is not None and start and words[start - 1].lower() in TAGS:
+            found[start] = replace(item, when=f'recording {item.when}', is_session=True)
     return [found[start] for start in sorted(found)]
 
 

@@ -10,6 +10,7 @@ from emv_ros.agent.asked import asks_whether_done, things_in
 from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
+from emv_ros.agent.prompt import listed
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import in_words, without_echo
 from emv_ros.memory.queries import Window
@@ -20,8 +21,6 @@ from emv_ros.timeline import Interval, days_between, local_date
 # A hit this near to the question speaks against "not recorded"; below, it is about something else.
 NEAR = 0.55
 BEST = 5
-# pick() knows the choices in full; the prompt shows how they begin.
-CHOICE_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +37,7 @@ class Endings:
     @property
     def told(self) -> str:
         """What the prompt tells before the question: facts of the memory, and the choices."""
-        if not self.library.choices:
-            return self.facts
-        listed = '\n'.join(f'{place}. {choice[:CHOICE_CHARS]}'
-                           for place, choice in enumerate(self.library.choices, 1))
-        return f'{self.facts}\nChoices:\n{listed}'
+        return f'{self.facts}\n{listed(self.library.choices)}'.strip()
 
     def absent(self, reason: str) -> Answer:
         """Say that nothing is recorded; asked whether it was done, that is a no within memory.

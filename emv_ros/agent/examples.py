@@ -34,18 +34,24 @@ _THINGS = re.compile(r'\bthing(?:\W+(?:the |a |an )?thing)+\b')
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question and the code that answers it; with `output`, code that looks, `then` answers."""
+    """A question and the code that answers it; with `output`, code that looks, `then` answers.
+
+    `gives` is the answer that it gives over the life that the examples are of.
+    """
 
     question: str
     code: str
     output: str = ''
     then: str = ''
+    choices: tuple[str, ...] = ()
+    gives: str = ''
 
 
 @cache
 def all_examples() -> tuple[Example, ...]:
     """Return the examples that ship with the package."""
-    return tuple(Example(**item) for item in json.loads(FILE.read_text(encoding='utf-8')))
+    return tuple(Example(**item | {'choices': tuple(item.get('choices', ()))})
+                 for item in json.loads(FILE.read_text(encoding='utf-8')))
 
 
 def two_step_examples() -> list[Example]:
@@ -69,9 +75,11 @@ def kind_of(question: str) -> int:
     return len(KINDS)
 
 
-def choose(question: str, count: int, similarity: Similarity) -> list[Example]:
+def choose(question: str, count: int, similarity: Similarity,
+           has_choices: bool = False) -> list[Example]:
     """Return the examples most like the question, the most alike last (nearest to the question)."""
-    examples = [example for example in all_examples() if not example.output]
+    examples = [example for example in all_examples()
+                if not example.output and bool(example.choices) == has_choices]
     scores = similarity.scores(masked(question), [masked(item.question) for item in examples])
     for index, example in enumerate(examples):
         for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),

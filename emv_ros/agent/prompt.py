@@ -18,6 +18,8 @@ CUT = '\n… (cut to save room)'
 # A chat template's own tokens around one message.
 MESSAGE_TOKENS = 6
 MAX_NOTES = 2
+# How much of a choice the prompt shows.
+CHOICE_CHARS = 70
 
 SYSTEM = """You answer questions about what a robot did, saw and heard, from its memory, by writing Python for a console.
 Reply with code only. You see what it prints.
@@ -92,12 +94,18 @@ def fixed_messages() -> list[dict[str, str]]:
 
 def shown(example: Example) -> list[dict[str, str]]:
     """Return an example as a conversation that took place."""
-    messages = [{'role': 'user', 'content': f'Question: {example.question}'},
+    messages = [{'role': 'user', 'content': f'{listed(example.choices)}Question: {example.question}'},
                 {'role': 'assistant', 'content': fenced(example.code)}]
     if example.output:
         messages += [{'role': 'user', 'content': f'Output:\n{example.output}'},
                      {'role': 'assistant', 'content': fenced(example.then)}]
     return messages
+
+
+def listed(choices: Sequence[str]) -> str:
+    """Return the choices as the prompt lists them, '' for none; pick() knows them in full."""
+    lines = (f'{place}. {choice[:CHOICE_CHARS]}\n' for place, choice in enumerate(choices, 1))
+    return f'Choices:\n{"".join(lines)}' if choices else ''
 
 
 def build_within(budget: int, count_tokens: Callable[[str], int], examples: Sequence[Example],

@@ -59,6 +59,7 @@ def merged(spans: Sequence[Interval]) -> list[Interval]:
     return found
 
 
-def nearest_s(choice: Interval, moments: Sequence[int]) -> float:
-    """Return how far the nearest of some stamps lies from the start of a choice, s."""
-    return min(abs(moment - choice.start_ns) for moment in moments) / SECOND_NS
+def nearest_s(choice: Interval, moments: Sequence[Interval]) -> float:
+    """Return how far the start of a choice lies from the nearest stretch, s; 0 inside one."""
+    return min(max(span.start_ns - choice.start_ns - _SLACK_NS, choice.start_ns - span.end_ns, 0)
+               for span in moments) / SECOND_NS

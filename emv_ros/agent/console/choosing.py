@@ -13,19 +13,18 @@ from typing import Any
 from emv_ros.agent.console.arguments import text_of
 from emv_ros.agent.console.exact import ExactRows
 from emv_ros.agent.console.picking import Given, pick
-from emv_ros.agent.console.rows import local, span_of
+from emv_ros.agent.console.rows import local, parse_id, row_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.windows import Windows
 from emv_ros.errors import EmvError
 from emv_ros.memory.documents import text_of as document_of
 from emv_ros.memory.names import squash
-from emv_ros.records import Observation, SkillEvent
 from emv_ros.retrieval.search import Searcher
 from emv_ros.timeline import SECOND_NS, Interval
 
 MAX_GIVEN = 2000
 # A thing "seen at" a time was handled or looked at within so long of it.
-AT_NS = 60 * SECOND_NS
+AT_S = 60
 
 Rows = list[dict[str, Any]]
 
@@ -58,17 +57,28 @@ class Choosing:
             key = str(item.get('id', ''))
             self._shown.parsed(key)
             evidence = self._shown.items[key]
-            found.texts.append(self._words_of(key))
+            words, facts = self._words_of(key)
+            found.texts.append(words)
+            found.facts.append(facts)
             found.spans.append(Interval(evidence.start_ns, evidence.end_ns))
-        elif isinstance(item, date):  # datetimes, too
-            found.moments.append(self._windows.clock.interval_of(item).start_ns)
+        elif isinstance(item, (date, list, tuple)):  # datetimes, too, and stretches of still()
+            first, last = (item[0], item[-1]) if isinstance(item, (list, tuple)) and item else (
+                item, item)
+            clock = self._windows.clock
+            found.moments.append(Interval(
+                clock.interval_of(first).start_ns, clock.interval_of(last).end_ns))
         elif item is not None:
             found.values.append(item)
 
-    def _words_of(self, key: str) -> str:
+    def _words_of(self, key: str) -> tuple[str, tuple[str, ...]]:
+        """Return all words of a row, and what it says in single values: names, amounts, goals."""
         record = self._shown.records[key]
-        goals = ' '.join(getattr(record, 'goal_stack', ()))
-        return f'{self._shown.items[key].text} {document_of(record) or ""} {goals}'
+        row = row_of(parsed[0], record, self._windows.clock.zone) if (
+            parsed := parse_id(key)) else {}
+        facts = [*getattr(record, 'goal_stack', ()), *row['parameters'].values(), row['name'],
+                 row['place'], row['state'], row['speaker'], row['text'], row['status']]
+        words = f'{row["name"]} {row["text"]} {document_of(record) or ""}'
+        return ' '.join((words, *facts)), tuple(fact for fact in facts if fact)
 
     def moves(self, name: Any, at: Any, when: Any) -> Rows:
         """Return each time that a thing was moved, in order; `at`: the very thing seen then.
@@ -84,38 +94,49 @@ class Choosing:
         return [row for before, row in pairwise(rows) if row['place'] != before['place']]
 
     def _of_one(self, rows: Rows, moment: Interval, name: str) -> Rows:
-        """Return the rows of the thing that was seen at a moment, or nearest to it."""
-        def apart(row: dict[str, Any]) -> tuple[bool, int]:
-            item = self._shown.items[row['id']]
-            gap = max(item.start_ns - moment.start_ns, moment.start_ns - item.end_ns, 0)
-            return gap, squash(row['name']) != squash(name)
-        nearest = min(rows, key=apart, default=None)
-        if nearest is None or apart(nearest)[0] > AT_NS:
+        """Return the rows of the thing that was seen at a moment.
+
+        Of several of the name it is the one whose movement begins or ends next to it.
+        """
+        def apart(row: dict[str, Any]) -> tuple[int, int]:
+            item, at_ns = self._shown.items[row['id']], moment.start_ns
+            ends = (item.start_ns // SECOND_NS, item.end_ns // SECOND_NS)
+            return (max(ends[0] - at_ns // SECOND_NS, at_ns // SECOND_NS - ends[1], 0),
+                    min(abs(end - at_ns // SECOND_NS) for end in ends))
+        near = [row for row in rows if apart(row)[0] <= AT_S]
+        called = [row for row in near if squash(row['name']) == squash(name)]
+        nearest = min(called or near, key=apart, default=None)
+        if nearest is None:
             raise EmvError(f'no {name!r} was seen within a minute of '
                            f'{local(moment.start_ns, self._windows.clock.zone)}')
         identity = nearest['instance']
         return [row for row in rows if row['instance'] == identity] if identity else [
             row for row in rows if row['name'] == nearest['name']]
 
-    def still(self, rows: Any, seconds: Any) -> list[datetime]:
-        """Return the times from which nothing happened for more than `seconds`: the ends of rows.
+    def still(self, rows: Any, seconds: Any) -> list[list[datetime]]:
+        """Return [first, last] of the moments after which no row begins for more than `seconds`.
 
-        The last row counts where nothing follows it in memory for that long.
+        Each stretch begins with the end of a row: from any moment in it the thing stays put so
+        long. What comes after the last row counts up to the end of the session.
         """
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float, timedelta)):
             raise EmvError('still(rows, seconds) takes a number of seconds')
-        least = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
+        least_s = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
         spans = sorted((Interval(item.start_ns, item.end_ns) for item in (
             self._shown.items[self._key(row)] for row in rows)), key=lambda span: span.start_ns)
         if not spans:
             raise EmvError('still() got no rows: look with other words or without a filter')
         stops = [(one.end_ns, other.start_ns) for one, other in pairwise(spans)]
         stops.append((spans[-1].end_ns, self._windows.session(spans[-1].end_ns).end_ns))
-        return [local(end_ns, self._windows.clock.zone) for end_ns, next_ns in stops
-                if (next_ns - end_ns) / SECOND_NS > least]
+        zone, least_ns = self._windows.clock.zone, round(least_s * SECOND_NS)
+        return [[local(end_ns, zone), local(next_ns - least_ns, zone)]
+                for end_ns, next_ns in stops if next_ns - end_ns > least_ns]
 
     def during(self, rows: Any) -> Rows:
-        """Return the goals and runs that went on while rows did, those that share most first."""
+        """Return the goals and runs that went on while rows did, those that share most first.
+
+        Those that share less than half as much as another of their kind are left out.
+        """
         keys = [self._key(row) for row in rows]
         spans = [Interval(self._shown.items[key].start_ns, self._shown.items[key].end_ns)
                  for key in keys]
@@ -129,7 +150,10 @@ class Choosing:
                        for span in spans)
         names = {self._shown.items[key].id for key in keys}
         others = [row for row in found if row['id'] not in names and shared(row) > 0]
-        return sorted(others, key=lambda row: -shared(row))
+        most = {row['kind']: max(shared(other) for other in others
+                                 if other['kind'] == row['kind']) for row in others}
+        return sorted((row for row in others if 2 * shared(row) >= most[row['kind']]),
+                      key=lambda row: -shared(row))
 
     def _key(self, row: Any) -> str:
         key = str(row.get('id', '')) if isinstance(row, dict) else str(row)

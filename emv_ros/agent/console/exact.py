@@ -21,6 +21,7 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
+from emv_ros.memory.documents import text_of as document_of
 from emv_ros.memory.lives import SEEN_APART, TOLD_APART, namesakes
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
@@ -34,6 +35,9 @@ BESIDE = 500
 _DESCRIPTION = re.compile(
     r',| (?:that|which|who|where|from|of|with|I|we|you|he|she|they|used|for)\b')
 MAX_BESIDE = 20
+# A text of so many words was copied: a row that holds most of them is meant.
+LONG_WORDS = 6
+MOST_WORDS = 0.7
 # Beside another of its name: why it is another, '' where nobody can tell.
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
              TOLD_APART: 'a different one, as a person told', '': 'unresolved'}
@@ -60,6 +64,9 @@ class ExactRows:
                           goal=text_of(goal), text=roots_of(text_of(text)))
         if not (skill or status or goal):
             rows += self._annotations(window, text, '')
+        if not rows and len(roots_of(text_of(text)).split()) >= LONG_WORDS:
+            rows = self._mostly(text_of(text), self._runs(
+                window, skill=text_of(skill), status=statuses(status), goal=text_of(goal)))
         if not rows and skill:
             self._note_names('skills', text_of(skill))
         return self._ordered(rows, limit)
@@ -106,7 +113,7 @@ class ExactRows:
         window = self._windows.narrowed(start, end, when)
         asked = text_of(name)
         rows: Rows = []
-        for wanted in _shorter_names(_DESCRIPTION.split(asked)[0]):
+        for wanted in dict.fromkeys((asked, *_shorter_names(_DESCRIPTION.split(asked)[0]))):
             rows = self._seen(window, wanted, text_of(instance))
             if rows:
                 if wanted != asked:
@@ -214,6 +221,18 @@ class ExactRows:
                  and (is_before or item.stamp_ns >= start_ns)]
         found.sort(key=lambda pair: (pair[1].stamp_ns, pair[1].id), reverse=is_before)
         return [self._shown.give(what, item) for what, item in found[:wanted]]
+
+    def _mostly(self, text: str, rows: Rows) -> Rows:
+        """Return the runs that hold the most words of a long text, at least most of them."""
+        asked = set(roots_of(text).split())
+        def share(row: dict[str, Any]) -> float:
+            said = set(roots_of(document_of(self._shown.records[row['id']]) or '').split())
+            return len(asked & said) / len(asked)
+        best = max(map(share, rows), default=0.0)
+        if best < MOST_WORDS:
+            return []
+        self._shown.note('no row holds all these words; these hold most of them')
+        return [row for row in rows if share(row) >= best - 1e-9]
 
     def _runs(self, window: Window, **conditions: Any) -> Rows:
         return [self._shown.give('skill_event', event) for event in self._both_ends(

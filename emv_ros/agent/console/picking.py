@@ -25,6 +25,7 @@ NEAR_S = 30.0
 # By meaning alone the best must be this near, and this far before the next.
 LEAST_MEANING = 0.45
 LEAD = 0.02
+MAX_COMPARED = 120
 _QUANTITY = re.compile(r'^\W*(?P<number>-?\d+(?:[.,]\d+)?)\s*(?P<unit>[^\W\d]*)\b')
 _NUMBER = re.compile(r'(?<![\w.])-?\d+(?:\.\d+)?')
 _ORDER = re.compile(r'\s*(?:->|→|=>|>|;|\bthen\b)\s*')
@@ -35,11 +36,15 @@ _SECONDS = {'s': 1, 'sec': 1, 'second': 1, 'min': 60, 'minute': 60, 'h': 3600, '
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a choice is to be picked by: rows with their texts and spans, or plain values."""
+    """What a choice is to be picked by: rows (texts, facts, spans), moments or plain values.
+
+    A choice that is a fact of a row as it stands fits better than one that a long text mentions.
+    """
 
     texts: list[str] = field(default_factory=list)
+    facts: list[tuple[str, ...]] = field(default_factory=list)  # of each row, its single values
     spans: list[Interval] = field(default_factory=list)
-    moments: list[int] = field(default_factory=list)
+    moments: list[Interval] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
 
 
@@ -61,7 +66,9 @@ def pick(choices: Sequence[str], given: Given, clock: Clock, similarity: Similar
     elif all(len(_ORDER.split(choice)) > 1 for choice in choices) and given.texts:
         scores = _by_order(choices, given.texts)
     else:
-        return _by_words(choices, [*given.texts, *map(str, given.values)], similarity, is_missing)
+        values = [str(value) for value in given.values]
+        facts = {frozenset(roots(fact)) for row in given.facts for fact in row}
+        return _by_words(choices, [*given.texts, *values], facts, similarity, is_missing)
     return _best(scores, choices)
 
 
@@ -79,7 +86,7 @@ def _best(scores: Sequence[float], choices: Sequence[str]) -> int:
 
 def _by_time(choices: Sequence[Sequence[Interval]], given: Given) -> list[float]:
     """Return how much of each choice the rows cover; of moments, how near one comes."""
-    moments = given.moments or [span.start_ns for span in given.spans]
+    moments = given.moments or [Interval(span.start_ns, span.start_ns) for span in given.spans]
     if not moments:
         raise EmvError('the choices are times: give rows or times to pick()')
     is_long = all(any(span.end_ns - span.start_ns > 1_000_000_000 for span in spans)
@@ -97,7 +104,8 @@ def _by_number(choices: Sequence[str], given: Given) -> list[float]:
         return [float(any(abs(_in_seconds(number, unit, given) - value) <= 0.01 * abs(value)
                           for value in known)) for number, unit in wanted]
     if any(unit for _, unit in wanted):
-        return [_quantity_in(number, unit, given.texts) for number, unit in wanted]
+        return [max(_quantity_in(number, unit, text, facts) for text, facts in zip(
+            given.texts, given.facts, strict=True)) for number, unit in wanted]
     held = [float(any(abs(number - float(found)) < 1e-9 for text in given.texts
                       for found in _NUMBER.findall(text))) for number, _ in wanted]
     if sum(held) == 1:
@@ -111,16 +119,14 @@ def _quantity(text: str) -> tuple[float, str]:
     return float(match['number'].replace(',', '.')), match['unit'].lower()
 
 
-def _quantity_in(number: float, unit: str, texts: Sequence[str]) -> float:
-    """Return 1 + where a text holds the number and its unit, 0.. where only the number."""
-    best = 0.0
-    for text in texts:
-        if any(abs(number - float(found)) < 1e-9 for found in _NUMBER.findall(text)):
-            words = {root_of(word) for word in _WORD.findall(text.lower())}
-            has_unit = not unit or root_of(unit) in words or f'{number:g}{unit}' in text.lower()
-            # Of two that hold it, the one that says little else is about it.
-            best = max(best, has_unit + 1 / (1 + len(words)))
-    return best
+def _quantity_in(number: float, unit: str, text: str, facts: Sequence[str]) -> float:
+    """Return 2 where number and unit are facts of a row, 1 where its text tells them, else 0."""
+    has_number = any(_as_number(fact) == number for fact in facts)
+    has_unit = not unit or any(root_of(fact.lower()) == root_of(unit) for fact in facts)
+    if has_number and has_unit:
+        return 2.0
+    told = rf'(?<![\w.]){re.escape(f"{number:g}")}\s?{re.escape(unit)}'
+    return float(re.search(told, text, re.IGNORECASE) is not None)
 
 
 def _as_number(value: Any) -> float | None:
@@ -156,8 +162,8 @@ def _by_order(choices: Sequence[str], texts: Sequence[str]) -> list[float]:
     return scores
 
 
-def _by_words(choices: Sequence[str], texts: Sequence[str], similarity: Similarity,
-              is_missing: bool) -> int:
+def _by_words(choices: Sequence[str], texts: Sequence[str], facts: set[frozenset[str]],
+              similarity: Similarity, is_missing: bool) -> int:
     """Return the choice whose telling words a text holds; by meaning where words do not decide."""
     held = [roots(text) for text in texts]
     asked = [roots(choice) for choice in choices]
@@ -165,6 +171,9 @@ def _by_words(choices: Sequence[str], texts: Sequence[str], similarity: Similari
     telling = [words - common or words for words in asked]
     scores = [max((len(words & text) / max(1, len(words)) for text in held), default=0.0)
               for words in telling]
+    if not is_missing:
+        scores = [score + (frozenset(words) in facts)
+                  for score, words in zip(scores, asked, strict=True)]
     best = min(scores) if is_missing else max(scores)
     alike = [index for index, score in enumerate(scores) if abs(score - best) < 1e-9]
     if len(alike) == 1 and (is_missing or best >= 0.5):
@@ -181,6 +190,9 @@ def _by_words(choices: Sequence[str], texts: Sequence[str], similarity: Similari
 def _by_meaning(choices: Sequence[str], texts: Sequence[str], similarity: Similarity,
                 is_missing: bool) -> int:
     distinct = list(dict.fromkeys(texts))
+    if len(distinct) > MAX_COMPARED:
+        raise EmvError(f'{len(distinct)} rows are too many to tell by: narrow them by when=, skill= '
+                       'or goal=')
     near = [max(similarity.scores(choice, distinct)) for choice in choices]
     ranked = sorted(near) if is_missing else sorted(near, reverse=True)
     is_clear = len(ranked) < 2 or abs(ranked[0] - ranked[1]) >= LEAD

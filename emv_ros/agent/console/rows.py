@@ -7,7 +7,9 @@ line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, tzinfo
+import itertools
 from typing import Any
 
 from emv_ros.agent.answers import EvidenceItem
@@ -26,6 +28,8 @@ from emv_ros.records import (
 from emv_ros.timeline import SECOND_NS, Interval, format_span, to_datetime
 
 TEXT_CHARS = 300
+# Numbers of a run's own parameters that its row tells: an amount, a target; not whole poses.
+MAX_NUMBERS = 4
 LINE_CHARS = 400
 
 
@@ -84,12 +88,26 @@ def _line(fields: dict[str, Any], span: str) -> str:
 def skill_row(event: SkillEvent, zone: tzinfo) -> dict[str, Any]:
     """Return the row of a run of a skill."""
     values = dict(named_values(event.parameters))
+    values |= dict(itertools.islice(_numbers(event.parameters), MAX_NUMBERS))
+    # In the order of the report, so that an amount stands before its unit.
+    order = {name: place for place, name in enumerate(event.parameters)}
+    values = dict(sorted(values.items(), key=lambda item: order.get(
+        item[0].partition('.')[0], len(order))))
     told = '; '.join(f'{name.rsplit(".", 1)[-1]}={value}' for name, value in values.items())
     text = ' '.join(part for part in (event.narration, told) if part)
     return row('skill_event', event.id, event.robot, span_of(event), zone, name=event.skill,
                text=text, status=str(event.status), goal=' > '.join(event.goal_stack),
                parameters={clean(name): clean(value)
                            for name, value in list(values.items())[:20]})
+
+
+def _numbers(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the numbers of a run's own parameters, and what may be the unit of one: 'g'."""
+    for name, value in parameters.items():
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield name, f'{value:g}'
+        elif isinstance(value, str) and len(value) == 1 and value.isalpha():
+            yield name, value
 
 
 def speech_row(words: Utterance, zone: tzinfo) -> dict[str, Any]:
