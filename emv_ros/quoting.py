@@ -15,7 +15,11 @@ ELLIPSIS = '…'
 # Controls, formats (bidi, zero width, tags), lone surrogates, private use, line separators.
 _UNSEEN = frozenset(('Cc', 'Cf', 'Cs', 'Co', 'Zl', 'Zp'))
 _PROMPT = re.compile(r'>{2,}')
-_TAG = re.compile(r'<(?=[|/!?A-Za-z<])')  # <|im_start|>, </s>, <tool_call>
+_TAG = re.compile(r'<(?=[|｜/!?A-Za-z<])')  # <|im_start|>, <｜User｜>, </s>, <tool_call>
+# The markers that chat templates write in square brackets: [INST], [/INST], [TOOL_CALLS].
+_BRACKET = re.compile(
+    r'\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|THINK|ARGS|CALL_ID|'
+    r'IMG(?:_(?:BREAK|END))?|(?:BEGIN|END)_OF_\w+|PREFIX|MIDDLE|SUFFIX)\])', re.IGNORECASE)
 _FENCE = re.compile(r'`{2,}')
 _SINGLE = re.compile(r"'{2,}")
 _MARKS = re.compile(r'([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff]{2})'
@@ -26,8 +30,8 @@ def quote_recorded(text: str, limit: int = 200) -> str:
     """Return the text in double quotes on one line, at most `limit` characters with the quotes.
 
     A text that is cut ends in an ellipsis. Inside stand no double quotes, backslashes, control,
-    bidirectional or invisible characters, no runs of single quotes, backticks or '>', and no '<'
-    that could open a tag.
+    bidirectional or invisible characters, no runs of single quotes, backticks or '>', no '<' that
+    could open a tag and no '[' of a chat template's marker.
     """
     limit = max(limit, 3)
     line = plain_line(text[:limit * 8])
@@ -47,7 +51,7 @@ def plain_line(text: str) -> str:
     line = _FENCE.sub('`', line)
     line = _PROMPT.sub(lambda found: '›' * len(found[0]), line)
     line = _MARKS.sub(r'\1', line)
-    return _TAG.sub('‹', line)
+    return _BRACKET.sub('⟦', _TAG.sub('‹', line))
 
 
 def _visible(character: str) -> str:

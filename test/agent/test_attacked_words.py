@@ -33,7 +33,7 @@ from emv_ros.timeline import parse_zone
 ALL = attacks()
 LOOKS = ('for row in events() + speech() + seen() + goals():\n    print(row)',
          "search('carpet plants keys red mug dishwasher bicycle')", 'days()', 'memory.records()')
-TEMPLATES = re.compile(r'<\||</?s>|<[a-z_]+>|\[/?INST\]$|```|>>>|"""|\'\'\'', re.IGNORECASE)
+TEMPLATES = re.compile(r'<\||</?s>|<[a-z_]+>|\[/?INST\]|<｜|```|>>>|"""|\'\'\'', re.IGNORECASE)
 UNSEEN = re.compile('[\u200b-\u200f\u202a-\u202e\u2028\u2029\u00ad\x00-\x08\x0b-\x1f]')
 ROW = re.compile(r'^([a-z]\d+) \d{4}-\d{2}-\d{2} ')
 
