@@ -16,6 +16,9 @@ from emv_ros.timeline import SECOND_NS, Interval
 # Seldom enough that a long history is written within seconds. There are no pictures, joints, poses.
 PERIODS_S = {'scene': 12.0, 'report': 20.0}
 
+# The skills after which a thing is somewhere else; others change its state.
+MOVING = ('PlaceObject', 'HandOverObject', 'ReceiveObject')
+
 
 @dataclass
 class HistoryRobot(Robot):
@@ -63,7 +66,8 @@ class HistoryRobot(Robot):
     def notice(self, instance: str, event: str, seconds: float = 2.0) -> None:
         """Record what happened to a thing, and log where it is now."""
         super().notice(instance, event, seconds)
-        self._placed(instance, True)
+        if self._open[-1].skill in MOVING:
+            self._placed(instance, True)
 
     def moved_unseen(self, instance: str, where: str) -> None:
         """Let a person put a thing somewhere while the robot does not look."""
