@@ -19,6 +19,7 @@ from typing import Any
 
 from emv_ros.evaluation.proportions import wilson
 from emv_ros.evaluation.questions import AskedQuestion
+from emv_ros.evaluation.scoring.evidence import windows_touched
 from emv_ros.memory import queries
 from emv_ros.memory.documents import named_values
 from emv_ros.memory.queries import Window
@@ -68,7 +69,7 @@ class WayReport:
 
     def add(self, question: AskedQuestion, shown: Sequence[Interval], tokens: int) -> None:
         """Count one question."""
-        hits = sum(any(_touch(span, window) for span in shown) for window in question.evidence)
+        hits = windows_touched(shown, question.evidence)
         self.questions += 1
         self.windows += len(question.evidence)
         self.windows_touched += hits
@@ -108,10 +109,6 @@ def evaluate_retrieval(
             report.add(question, *search(question))
         reports.append(report)
     return reports
-
-
-def _touch(span: Interval, window: Interval) -> bool:
-    return span.start_ns <= window.end_ns and span.end_ns >= window.start_ns
 
 
 def _search(store: MemoryStore, settings: RetrievalSettings, zone: tzinfo,

@@ -137,6 +137,11 @@ TASKS = Gold(GoldKind.LIST, items=(
 THINGS = Gold(GoldKind.LIST, items=(('cup',), ('red cup',)))
 STEPS = Gold(GoldKind.LIST, items=(('open fridge',), ('take milk',), ('close fridge',)),
              is_ordered=True)
+MUG = Gold(GoldKind.LIST, items=(('red mug 2', 'red_mug_2'),))
+COFFEES = Gold(GoldKind.LIST, items=(('bring Clara a coffee', 'coffee to Clara', 'BringCoffee'),
+                                     ('bring Henrik a coffee', 'coffee to Henrik', 'BringCoffee')))
+REASON = Gold(GoldKind.LIST, items=(('did not answer', "didn't answer"),))
+EMPTY = Gold(GoldKind.LIST, items=(('out of water', 'no water'),))
 SINGLE = Gold(GoldKind.LIST, items=(('water the plants',),))
 
 
@@ -169,9 +174,35 @@ SINGLE = Gold(GoldKind.LIST, items=(('water the plants',),))
     (SINGLE, 'After making coffee, I watered the plants.', 'correct'),
     (SINGLE, 'I watered the plants without a can.', 'correct'),
     (SINGLE, 'I made coffee.', 'wrong'),
+    (SINGLE, 'You asked what I did: I made the bed, and then I watered the plants.', 'correct'),
+    (MUG, 'red_mug_2', 'correct'), (MUG, 'It was the red mug 2.', 'correct'),
+    (MUG, 'red_mug_1', 'wrong'), (MUG, 'the red mug', 'wrong'),
+    (COFFEES, 'I brought coffees to Clara and Henrik.', 'correct'),
+    (COFFEES, 'BringCoffee at noon', 'partially_correct_missing'),
+    (COFFEES, 'BringCoffee, BringCoffee', 'correct'),
+    (COFFEES, 'I brought Clara a coffee.', 'partially_correct_missing'),
+    (REASON, 'The pump did not answer.', 'correct'), (REASON, 'It answered late.', 'wrong'),
+    (EMPTY, 'The tank was out of water.', 'correct'), (EMPTY, 'The tank had water.', 'wrong'),
     (Gold(GoldKind.LIST), 'None.', 'correct'), (Gold(GoldKind.LIST), 'The mug.', 'wrong')])
 def test_lists(gold: Gold, answer: str, category: str) -> None:
-    assert scored(gold, answer, 'What did you do?') == category
+    assert scored(gold, answer, 'What did you do after you made the bed?') == category
+
+
+def test_a_thing_is_where_it_was_brought_to() -> None:
+    asked, answer = 'Where is the bread now?', 'I moved the bread from the shelf to the table.'
+    assert scored(Gold(GoldKind.LIST, items=(('table',),)), answer, asked) == 'correct'
+    assert scored(Gold(GoldKind.LIST, items=(('shelf',),)), answer, asked) == 'wrong'
+
+
+@pytest.mark.parametrize(('question', 'answer', 'category'), [
+    ('Was it the same mug?', 'Those were two different mugs.', 'correct'),
+    ('Was it the same mug?', 'mug_1 and mug_2, so not the same.', 'correct'),
+    ('Was it the same mug?', 'It was the same mug.', 'wrong'),
+    ('Did you manage to make the bed?', 'I failed to make the bed.', 'correct'),
+    ('Did you manage to make the bed?', 'I managed to make the bed.', 'wrong'),
+    ('Did Henrik ask you to make the bed?', 'It was Clara.', 'wrong')])
+def test_no_in_other_words(question: str, answer: str, category: str) -> None:
+    assert scored(Gold(GoldKind.YES_NO, value=0.0), answer, question) == category
 
 
 @pytest.mark.parametrize(('value', 'answer', 'category'), [
@@ -180,7 +211,7 @@ def test_lists(gold: Gold, answer: str, category: str) -> None:
     (0, 'Yes', 'wrong'), (1, 'I washed the mug at 07:18.', 'correct'),
     (0, 'I did not wash the mug.', 'correct'), (1, 'I did not wash the mug.', 'wrong'),
     (0, 'There was no kettle.', 'correct'), (0, "The mug wasn't washed.", 'correct'),
-    (1, 'Yes and no.', 'no_answer'), (0, 'I do not know.', 'no_answer'),
+    (1, 'Yes and no.', 'wrong'), (0, 'I do not know.', 'no_answer'),
     (0, 'That is not recorded.', 'no_answer'), (1, 'The answer is: yes', 'correct')])
 def test_yes_or_no(value: float, answer: str, category: str) -> None:
     assert scored(Gold(GoldKind.YES_NO, value=value), answer, 'Did you wash the mug?') == category

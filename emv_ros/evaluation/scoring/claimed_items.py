@@ -2,8 +2,9 @@
 
 An answer is cut into segments at commas, 'and', bullets and ends of sentences; what is said in one
 segment is taken for one item. An item is named by a segment that holds all words of one of its
-alternatives, in any of their forms. Times, introductions ('You did three tasks:'), what places the
-answer in time ('after setting the table') and what is denied are no items.
+alternatives, in any of their forms, numbers of names included ('red mug 2'). Times, introductions
+('You did three tasks:'), what places the answer in time ('after setting the table'), what only says
+the question again and what is denied are no items.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import re
 
 from emv_ros.evaluation.scoring.declining import denial_in
-from emv_ros.retrieval.terms import STOP_WORDS
+from emv_ros.retrieval.terms import STOP_WORDS, squash
 from emv_ros.tree.words import NOUN, VERB, forms, readings, words_in
 
 _SEGMENT_END = re.compile(
@@ -21,21 +22,23 @@ _SEGMENT_END = re.compile(
     r'(?P<introduced>:(?=\s|$))', re.IGNORECASE)
 _SENTENCE_MARK = re.compile(r'[.!?;\n]|\bbut\b|:', re.IGNORECASE)
 _PLACING = re.compile(
-    r'^\W*(?:just |right |shortly |immediately )?(?:after|before|when|while|during|following|on|at|'
-    r'since|until|as)\b', re.IGNORECASE)
+    r'^\W*(?:just |right |shortly |immediately |directly )?(?:after|before|when|while|during|'
+    r'following|on|at|since|until|as)\b', re.IGNORECASE)
 _MARKER = re.compile(r'^\s*(?:[-*•]|\(?\d{1,2}[.)])\s+', re.MULTILINE)
-_DETERMINED = re.compile(
-    r'^\W*(?:the|a|an|some|all|his|her|its|my|your|their|one|two|three|four|five|\d+)\b',
-    re.IGNORECASE)
+_ARTICLES = frozenset(('a', 'an', 'the', 'some', 'his', 'her', 'its', 'my', 'your', 'their'))
+_DETERMINED = re.compile(rf'^\W*(?:{"|".join(_ARTICLES)}|all|one|two|three|four|five|\d+)\b',
+                         re.IGNORECASE)
+_NUMBER = re.compile(r'(?<![A-Za-z\d])\d+(?![A-Za-z\d])')
 # Words that frame a list without being of it.
 _FRAME = frozenset(words_in(
     'task tasks activity activities action actions thing things item items object objects step '
     'steps episode episodes list following first second third fourth last next finally lastly '
     'later afterwards afterward also today yesterday perform performed complete completed did '
     'done carry carried include included including involved total several various recorded '
-    'record records memory answer robot user someone successfully success finished finish order '
-    'morning afternoon evening night noon day days time times minute minutes hour hours second '
-    'seconds am pm went again there here namely well both single named called'))
+    'record records memory answer robot user someone successfully success succeeded failed status '
+    'skill goal finish finished order morning afternoon evening night noon day days time times '
+    'minute minutes hour hours seconds am pm went again there here namely well both single named '
+    'called busy'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,43 +51,46 @@ class ClaimedItems:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of an answer that is taken for one item, with its words that count."""
+    """A part of an answer that is taken for one item: its words that are not denied.
+
+    `words` are those that tell something, `all_words` also those that only frame a list, and
+    numbers. Introductions and what places in time are `is_aside`.
+    """
 
     text: str
-    words: tuple[str, ...]  # those that tell something and are not denied
-    is_introduction: bool
+    words: tuple[str, ...]
+    all_words: tuple[str, ...]
+    is_aside: bool
 
 
-def claimed_items(answer: str, items: Sequence[Sequence[str]]) -> ClaimedItems:
+def claimed_items(answer: str, items: Sequence[Sequence[str]], question: str = '') -> ClaimedItems:
     """Return which of the items (each with its alternatives) an answer, without times, names."""
-    wanted = [[_content(words) for words in alternatives] for alternatives in items]
+    wanted = [[said for words in alternatives if (said := _said_by_words(words))]
+              for alternatives in items]
+    asked = tuple(words_in(question))
+    if any(_says(asked, said) for alternatives in wanted for said in alternatives):
+        asked = ()  # the question offers what to name: to say it again is to name it
     named: list[int] = []
     others: list[str] = []
-    verb: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     for segment in segments(answer):
-        words = segment.words
-        if verb and words and _lacks_verb(segment):
-            words = (*verb, *words)
-        elif words:
-            verb = words[:1]
-        found = [number for number, alternatives in enumerate(wanted)
-                 if any(_says(words, said) for said in alternatives)]
-        named += [number for number in _most_telling(found, wanted, words) if number not in named]
-        if segment.words and not found and not segment.is_introduction and not _is_part_of_named(
+        found = _found_in(segment, before, wanted, named)
+        found += [number for number, alternatives in enumerate(items)
+                  if number not in found and _says_as_phrase(segment.text, alternatives)]
+        is_new = bool(segment.words) and not found and not segment.is_aside
+        if is_new and not _says(asked, segment.words) and not _is_about_named(
                 segment.words, [wanted[number] for number in named]):
             others.append(segment.text)
+        named += [number for number in found if number not in named]
+        if segment.words and not (before and _lacks_verb(segment)):
+            before = segment.all_words
     return ClaimedItems(tuple(named), tuple(dict.fromkeys(others)))
 
 
 def content_words(text: str) -> tuple[str, ...]:
     """Return the words of a text that tell something, in lower case and its order."""
-    return tuple(word for word in words_in(text)
-                 if word not in STOP_WORDS and word not in _FRAME and len(word) > 1)
-
-
-def _content(said: str) -> tuple[str, ...]:
-    """Return the telling words of an alternative; all its words where none tells."""
-    return content_words(said) or tuple(words_in(said))
+    return tuple(word for word in _all_words(text)
+                 if word not in _FRAME and len(word) > 1 and not word.isdigit())
 
 
 def segments(answer: str) -> list[Segment]:
@@ -97,14 +103,73 @@ def segments(answer: str) -> list[Segment]:
         text = answer[start:stop].strip()
         # 'not the mug, the plate or the bowl': a denial lasts while no verb begins anew.
         goes_on = is_denied and (_DETERMINED.match(text) is not None or len(text.split()) < 2)
-        kept = _undenied(text)
-        is_denied = kept != text or (goes_on and bool(text))
+        kept = '' if goes_on else _undenied(text)
+        is_denied = kept != text
         introduces = end is not None and end['introduced'] is not None
-        found.append(Segment(text, () if goes_on else content_words(kept),
-                              introduces or _PLACING.match(text) is not None))
+        found.append(Segment(text, content_words(kept), _all_words(kept),
+                             introduces or _PLACING.match(text) is not None))
         if end is not None and _SENTENCE_MARK.match(end[0]):
             is_denied = False
         start = following
+    return found
+
+
+def _all_words(text: str) -> tuple[str, ...]:
+    words = [word for word in words_in(text) if word not in STOP_WORDS]
+    return (*words, *_NUMBER.findall(text.replace('_', ' ')))
+
+
+def _said_by_words(alternative: str) -> tuple[str, ...]:
+    """Return the words by which an alternative is told; () where only the whole phrase will do.
+
+    So it is with a denial ('did not answer') and where grammar tells it ('out of water').
+    """
+    words = _all_words(alternative)
+    spoken = [word for word in words_in(alternative) if word not in _ARTICLES]
+    if denial_in(alternative) or (len(words) == 1 and spoken and spoken[0] in STOP_WORDS):
+        return ()
+    return words
+
+
+def _says_as_phrase(text: str, alternatives: Sequence[str]) -> bool:
+    said = f' {squash(text)} '
+    return any(f' {squash(words)} ' in said for words in alternatives
+               if not _said_by_words(words))
+
+
+def _found_in(segment: Segment, before: Sequence[str],
+              wanted: Sequence[Sequence[tuple[str, ...]]], named: Sequence[int]) -> list[int]:
+    """Return the items that a segment names.
+
+    One without a verb goes on with that of the segment before, or with all that it said: '… and
+    the red plates', 'coffee to Clara and Henrik'.
+    """
+    tries = [segment.all_words]
+    if before and segment.words and _lacks_verb(segment):
+        tries = [(before[0], *segment.all_words), (*before, *segment.all_words)]
+    for words in tries:
+        # The longest alternative that was said, for each item.
+        said = {number: max(fitting, key=len) for number, alternatives in enumerate(wanted)
+                if (fitting := [words_of for words_of in alternatives if _says(words, words_of)])}
+        if any(number not in named for number in said):
+            return _most_telling(said, named)
+    return list(said)
+
+
+def _most_telling(said: dict[int, tuple[str, ...]], named: Sequence[int]) -> list[int]:
+    """Leave out items whose words are only a part of another's: 'cup' in 'red cup'.
+
+    Of items that are told by the same words a segment names one, the first that none named yet.
+    """
+    found: list[int] = []
+    for number in sorted(said, key=lambda number: number in named):
+        rivals = [other for other in said if other != number]
+        is_part = any(len(said[other]) > len(said[number]) and _says(said[other], said[number])
+                      for other in rivals)
+        is_same = any(_says(said[other], said[number]) and _says(said[number], said[other])
+                      for other in found)
+        if not is_part and not is_same:
+            found.append(number)
     return found
 
 
@@ -118,7 +183,6 @@ def _undenied(text: str) -> str:
 
 
 def _lacks_verb(segment: Segment) -> bool:
-    """Whether a segment goes on with the verb of the one before: '… and the red plates'."""
     if _DETERMINED.match(segment.text):
         return True
     kinds = readings(segment.words[0])
@@ -126,21 +190,12 @@ def _lacks_verb(segment: Segment) -> bool:
 
 
 def _says(words: Sequence[str], said: Sequence[str]) -> bool:
-    have = set().union(*(forms(word) for word in words)) if words else set()
+    """Whether all of `said` stand among the words, in any form."""
+    have = {form for word in words for form in forms(word)}
     return bool(said) and all(forms(word) & have for word in said)
 
 
-def _most_telling(found: list[int], wanted: Sequence[Sequence[tuple[str, ...]]],
-                  words: Sequence[str]) -> list[int]:
-    """Leave out items whose words are only a part of another's: 'cup' in 'red cup'."""
-    said = {number: max((alternative for alternative in wanted[number]
-                         if _says(words, alternative)), key=len) for number in found}
-    return [number for number in found
-            if not any(other != number and len(said[other]) > len(said[number])
-                       and _says(said[other], said[number]) for other in found)]
-
-
-def _is_part_of_named(words: Sequence[str],
-                      named: Sequence[Sequence[tuple[str, ...]]]) -> bool:
+def _is_about_named(words: Sequence[str],
+                    named: Sequence[Sequence[tuple[str, ...]]]) -> bool:
     """Whether a segment only goes on about an item that was named already."""
     return any(_says(alternative, words) for alternatives in named for alternative in alternatives)

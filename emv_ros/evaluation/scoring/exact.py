@@ -15,12 +15,13 @@ from emv_ros.evaluation.questions import AskedQuestion, Gold, GoldKind
 from emv_ros.evaluation.scoring.categories import Category
 from emv_ros.evaluation.scoring.choosing import choice_of
 from emv_ros.evaluation.scoring.claimed_durations import claimed_duration
-from emv_ros.evaluation.scoring.claimed_items import claimed_items
+from emv_ros.evaluation.scoring.claimed_items import claimed_items, content_words
 from emv_ros.evaluation.scoring.claimed_numbers import claimed_number
 from emv_ros.evaluation.scoring.claimed_times import ClaimedTime, claimed_times, without_times
 from emv_ros.evaluation.scoring.days_ago import claimed_days_ago
 from emv_ros.evaluation.scoring.declining import (
     declines,
+    denial_in,
     denies_event,
     refuses,
     says_not_recorded,
@@ -28,6 +29,7 @@ from emv_ros.evaluation.scoring.declining import (
 )
 from emv_ros.evaluation.scoring.moments import score_times
 from emv_ros.timeline import SECOND_NS
+from emv_ros.tree.words import forms
 
 # So much of what is named is of the gold at least: for correct_tmi, and for partially correct.
 FEW_OTHERS, MANY_OTHERS = 2 / 3, 1 / 3
@@ -35,6 +37,13 @@ FEW_OTHERS, MANY_OTHERS = 2 / 3, 1 / 3
 DURATION_SHARE, DURATION_LEAST_S = 0.1, 2.0
 _YES = re.compile(r'^\W*(?:yes|yeah|correct|true|right|indeed|affirmative)\b', re.IGNORECASE)
 _NO = re.compile(r'^\W*(?:no|not|never|false|incorrect|negative|nope)\b', re.IGNORECASE)
+_PLAIN_NO = re.compile(r'^\W*no\s*(?:[,.;:!–-]|$)', re.IGNORECASE)
+_OPPOSITES = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for asked, other in (
+        (r'\bsame\b', r'\bdifferent\b|\banother\b'),
+        (r'\b(?:manage\w*|succe\w+|work(?:ed)? out)\b', r'\bfail\w*|\bin vain\b|\bunsuccess')))
+_ASKS_WHERE = re.compile(r'\bwhere\b|\bwhat place\b|\bwhich place\b', re.IGNORECASE)
+_FROM = re.compile(r'\bfrom\b[^,.;]{1,60}?(?=\b(?:to|into|onto)\b)', re.IGNORECASE)
 _IS_YES = re.compile(r'\b(?:answer is|answer:|:)\s*(yes|no)\b', re.IGNORECASE)
 
 
@@ -77,15 +86,15 @@ def _score(question: AskedQuestion, gold: Gold, answer: str, zone: tzinfo,
             asked = claimed_times(question.text, now_ns, zone)
             return score_times(gold, times, asked, zone)
         case GoldKind.LIST:
-            return score_items(gold, bare)
+            return score_items(gold, bare, question.text)
         case GoldKind.YES_NO:
-            return _score_yes_no(gold, answer)
+            return _score_yes_no(question, gold, answer)
         case _:
             taken = choice_of(question, answer)
             return None if taken is None else _right(taken == gold.value)
 
 
-def score_items(gold: Gold, answer: str) -> Category | None:
+def score_items(gold: Gold, answer: str, question: str = '') -> Category | None:
     """Return the class of an answer, without its times, to a gold that lists items.
 
     Recall is the share of items that are named, precision the share of named items among all that
@@ -93,7 +102,9 @@ def score_items(gold: Gold, answer: str) -> Category | None:
     two thirds partially correct, beyond that wrong: who lists everything knows nothing. Some named
     is partially correct by the same limits. None: it names nothing at all.
     """
-    claimed = claimed_items(answer, gold.items)
+    if _ASKS_WHERE.search(question):
+        answer = _FROM.sub(' ', answer)  # 'from the shelf to the table' is the table
+    claimed = claimed_items(answer, gold.items, question)
     named, others = len(claimed.named), len(claimed.others)
     if not gold.items:
         return _right(declines(answer) or re.match(r'^\W*(?:none|nothing)\b', answer, re.I)
@@ -153,27 +164,34 @@ def _score_duration(question: AskedQuestion, gold: Gold, answer: str,
     return Category.PARTIALLY_CORRECT_MISSING if is_rounded else Category.WRONG
 
 
-def _score_yes_no(gold: Gold, answer: str) -> Category:
-    said = _says_yes(answer)
+def _score_yes_no(question: AskedQuestion, gold: Gold, answer: str) -> Category | None:
+    said = _says_yes(question.text, answer)
     if said is None:
-        return Category.NO_ANSWER
+        return Category.NO_ANSWER if declines(answer) else None
     return _right(said == bool(gold.value))
 
 
-def _says_yes(answer: str) -> bool | None:
-    """Return what an answer says to a yes-or-no question; None where it declines."""
+def _says_yes(question: str, answer: str) -> bool | None:
+    """Return what an answer says to a yes-or-no question; None where it does not say.
+
+    A statement without yes, no or denial is a yes where it says at least half of the question's
+    words again.
+    """
     first = (sentences(answer) or [''])[0]
     if _YES.match(first):
         return None if re.match(r'^\W*yes (?:and|or) no\b', first, re.IGNORECASE) else True
     if named := _IS_YES.search(first):
         return named[1].lower() == 'yes'
-    is_plain_no = re.match(r'^\W*no\s*(?:[,.;:!–-]|$)', first, re.IGNORECASE)
-    if is_plain_no:
+    if _PLAIN_NO.match(first):
         return False
     if refuses(first) and not re.search(r'\b(?:mention\w*|seen|observed|noted)\b', first):
         return None
-    return not (_NO.match(first) or denies_event(first)
-                or re.search(r"\b(?:not|never|no)\b|n't\b", first, re.IGNORECASE))
+    opposite = any(asked.search(question) and other.search(first) for asked, other in _OPPOSITES)
+    if opposite or _NO.match(first) or denies_event(first) or denial_in(first):
+        return False
+    words = content_words(question)
+    have = {form for word in content_words(answer) for form in forms(word)}
+    return True if sum(bool(forms(word) & have) for word in words) * 2 >= len(words) else None
 
 
 def _right(is_right: bool) -> Category:
