@@ -15,7 +15,7 @@ from emv_ros.commands.output import Progress, tell, write, write_json, write_tab
 
 if TYPE_CHECKING:
     from emv_ros.evaluation.answering.asking import Stand
-    from emv_ros.evaluation.answering.results import Result
+    from emv_ros.evaluation.answering.results import Result, ResultsFile
     from emv_ros.evaluation.answering.sets import QuestionSet
     from emv_ros.retrieval.embedders import TextEmbedder
 
@@ -105,11 +105,31 @@ def _asked(args: argparse.Namespace, context: Context, folder: Path, ways: Seque
         with interruptible() as cancel, Progress('emv eval qa') as progress:
             asking = Asking(context.settings, embedder, results, _telling(progress), tell)
             stand = asking.run(sets, ways, models, cancel)
-        asked = list(results.results)
+        if args.judge:
+            _judge(results, context)
+        asked = results.results
     _report(asked, folder, context, is_kept=args.out is not None)
     if stand.undone:
         tell(f'emv eval: {stand.undone} questions have no result; the same command asks them again')
     return int(stand.undone > 0)
+
+
+def _judge(results: ResultsFile, context: Context) -> None:
+    """Let the model of the settings judge what no rule can; what it judged once stays."""
+    from emv_ros.agent.models.client import ModelClient
+    from emv_ros.evaluation.answering.scored import judged, scored
+    from emv_ros.evaluation.scoring.judge import Judge
+
+    judge = Judge(ModelClient(context.settings.model))
+    waiting = [result for result in map(scored, results.results) if not result.category]
+    with interruptible() as cancel, Progress('judging') as progress:
+        for place, result in enumerate(waiting):
+            if cancel.is_set():
+                return
+            progress.count(place, len(waiting))
+            found = judged(result, judge)
+            if found.category:
+                results.add(found)
 
 
 def _sets(args: argparse.Namespace, context: Context, folder: Path,

@@ -93,8 +93,7 @@ class Asking:
             for model in models:
                 for way in ways:
                     open_ones = [question for question in asked.questions
-                                 if (asked.name, way, model, question.id)
-                                 not in self._results.keys]
+                                 if (asked.name, way, model, question.id) not in self._results]
                     if open_ones and not _is_set(cancel):
                         self._ask_all(asked, open_ones, way, model, cancel)
         return self.stand
@@ -104,7 +103,7 @@ class Asking:
         for asked in sets:
             for model in models:
                 for way in ways:
-                    done = sum((asked.name, way, model, question.id) in self._results.keys
+                    done = sum((asked.name, way, model, question.id) in self._results
                                for question in asked.questions)
                     self.stand.total += len(asked.questions)
                     self.stand.done += done

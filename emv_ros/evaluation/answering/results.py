@@ -78,7 +78,8 @@ class Result:
 def read_results(path: Path) -> tuple[list[Result], int, int]:
     """Return the results of a file, where its whole lines end, and the bytes of a torn last line.
 
-    Raises EmvError, naming the line, for a whole line that is no result.
+    Of several lines of one key the last counts. Raises EmvError, naming the line, for a whole line
+    that is no result.
     """
     try:
         content = path.read_bytes() if path.exists() else b''
@@ -101,8 +102,8 @@ class ResultsFile:
     def __init__(self, folder: Path) -> None:
         """Open or make the file. Raises EmvError where it cannot be read or written."""
         self._path = folder / FILE
-        self.results, end, self.dropped = read_results(self._path)
-        self.keys = {result.key for result in self.results}
+        found, end, self.dropped = read_results(self._path)
+        self._results = {result.key: result for result in found}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open('ab')
@@ -118,8 +119,16 @@ class ResultsFile:
                  trace: TracebackType | None) -> None:
         self._file.close()
 
+    @property
+    def results(self) -> list[Result]:
+        """The results so far."""
+        return list(self._results.values())
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._results
+
     def add(self, result: Result) -> None:
-        """Keep a result; it is on the disk when this returns."""
+        """Keep a result, in the place of one of its key; it is on the disk when this returns."""
         line = json.dumps(asdict(result), ensure_ascii=False) + '\n'
         try:
             self._file.write(line.encode('utf-8', 'replace'))
@@ -127,5 +136,4 @@ class ResultsFile:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise EmvError(f'cannot write {self._path}: {error.strerror or error}') from error
-        self.results.append(result)
-        self.keys.add(result.key)
+        self._results[result.key] = result

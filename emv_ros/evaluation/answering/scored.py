@@ -5,18 +5,17 @@ A result holds all that this takes, so that results are scored anew whenever a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from emv_ros.evaluation.answering.results import Result
 from emv_ros.evaluation.questions import AskedQuestion, Gold, GoldKind
 from emv_ros.evaluation.scoring.choosing import choice_of
+from emv_ros.evaluation.scoring.evidence import score_evidence
 from emv_ros.evaluation.scoring.exact import score_exact
+from emv_ros.evaluation.scoring.judge import Judge
 from emv_ros.timeline import Interval, parse_zone
 
 BY_RULE, BY_MODEL = 'exact', 'model'
-
-Spans = Sequence[tuple[int, int]]
 
 
 def question_of(result: Result) -> AskedQuestion:
@@ -48,33 +47,28 @@ def scored(result: Result) -> Result:
         result = replace(result, category=str(category), judged_by=BY_RULE)
     elif result.judged_by != BY_MODEL:
         result = replace(result, category='', judged_by='')
-    if not result.windows:
+    if not question.evidence:
         return result
-    cited = [(item['start_ns'], item['end_ns']) for item in result.evidence
-             if not str(item['id']).startswith('n')]
-    hits, shown_hits = (_hits(spans, result.windows) for spans in (cited, result.shown))
+    cited = score_evidence([Interval(item['start_ns'], item['end_ns']) for item in result.evidence
+                            if not str(item['id']).startswith('n')], question.evidence)
+    shown = score_evidence([Interval(start, end) for start, end in result.shown],
+                           question.evidence)
     return replace(
-        result, retrieval=retrieval(cited, result.windows),
-        evidence_hit=hits > 0, evidence_covered=hits == len(result.windows),
-        shown_hit=shown_hits > 0, shown_covered=shown_hits == len(result.windows))
+        result, retrieval={'precision': cited.precision, 'recall': cited.recall, 'f1': cited.f1},
+        evidence_hit=cited.is_hit, evidence_covered=cited.is_covered, shown_hit=shown.is_hit,
+        shown_covered=shown.is_covered)
 
 
-def retrieval(cited: Spans, windows: Spans) -> dict[str, float]:
-    """Return precision, recall and F1 of the cited spans against the windows of the evidence.
+def judged(result: Result, judge: Judge) -> Result:
+    """Return the result with the category that a model gives it, where rules give none.
 
-    A span is right where it shares time with a window; a window is found where one does.
+    Nothing changes where there is no gold, or where the model names no category. Raises ModelError
+    where it cannot be asked.
     """
-    right = sum(any(_touch(span, window) for window in windows) for span in cited)
-    precision = right / len(cited) if cited else 0.0
-    recall = _hits(cited, windows) / len(windows)
-    both = precision + recall
-    return {'precision': precision, 'recall': recall,
-            'f1': 2 * precision * recall / both if both else 0.0}
-
-
-def _hits(spans: Spans, windows: Spans) -> int:
-    return sum(any(_touch(span, window) for span in spans) for window in windows)
-
-
-def _touch(span: tuple[int, int], window: tuple[int, int]) -> bool:
-    return span[0] <= window[1] and span[1] >= window[0]
+    gold = str(result.gold.get('text') or '')
+    if result.category or not gold:
+        return result
+    judgement = judge.category_of(result.question, gold, result.answer)
+    if judgement.category is None:
+        return result
+    return replace(result, category=str(judgement.category), judged_by=BY_MODEL)
