@@ -33,11 +33,11 @@ NEVER_RECORDED = (
     ('balloon', 'What colour were the balloons that you brought?'),
     ('violinist', 'At what time did the violinist leave?'),
     ('thermostat', 'To which temperature did you set the thermostat?'),
-    ('pancake', 'For whom did you bake the pancakes?'),
+    ('waffle', 'For whom did you bake the waffles?'),
     ('sofa', 'What did you find under the sofa?'),
     ('battery', 'When was your battery replaced?'),
     ('elevator', 'How many floors did you ride in the elevator?'),
-    ('dentist', 'When is the appointment with the dentist?'),
+    ('notary', 'When is the appointment with the notary?'),
     ('garage', 'What did you last see in the garage?'),
     ('compost', 'What did you throw onto the compost?'))
 
