@@ -11,6 +11,8 @@ import pytest
 from emv_ros.evaluation.histories.days import ZONE, live
 from emv_ros.evaluation.histories.question_set import MAKERS, ask, drafts, write_questions
 from emv_ros.evaluation.questions import GoldKind, read_questions
+from emv_ros.evaluation.scoring.categories import Category
+from emv_ros.evaluation.scoring.exact import score_exact
 from emv_ros.records import Observation, Scene, SkillReport, Utterance
 from emv_ros.timeline import from_datetime, local_date, parse_zone, to_datetime
 
@@ -212,6 +214,24 @@ def test_sets_hold_some_of_each_kind_and_read_back_as_they_are(tmp_path, seed):
     for question in asked:
         assert question.query_time_ns > truth.tasks[-1].end_ns
         assert all(span.end_ns <= question.query_time_ns for span in question.evidence)
+
+
+def test_the_scorer_takes_each_answer_for_right_and_that_of_another_kind_of_task_for_wrong():
+    truth = live(60, 8).truth
+    asked = ask(truth, 8, 12)
+    taken = Counter()
+    for question in asked:
+        now = question.query_time_ns
+        status = 'NOT_RECORDED' if question.gold.kind is GoldKind.NONE else 'ANSWERED'
+        assert score_exact(question, question.gold.text, status, ZONE_INFO, now) == \
+            Category.CORRECT, question
+        others = [other.gold.text for other in asked
+                  if (other.kind, other.gold.kind) == (question.kind, question.gold.kind)
+                  and other.gold != question.gold]
+        if others and question.kind in ('count', 'where', 'yes_no', 'before', 'how_many_days_ago'):
+            other = others[len(question.text) % len(others)]
+            taken[score_exact(question, other, 'ANSWERED', ZONE_INFO, now)] += 1
+    assert taken[Category.WRONG] >= 0.9 * taken.total() > 20
 
 
 def test_other_seeds_word_questions_otherwise():

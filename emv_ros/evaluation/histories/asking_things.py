@@ -19,8 +19,10 @@ from emv_ros.timeline import HOUR_NS, Interval, to_datetime
 WHY = {
     'out of water': ('out of water', 'no water'), 'was empty': ('empty',),
     'did not close': ('did not close', "didn't close", 'not close'), 'locked': ('locked',),
-    'did not start': ('did not start', "didn't start", 'not start'), 'cloth': ('cloth',),
-    'lying in it': ('lying', 'in bed', 'in it'),
+    'did not start': ('did not start', "didn't start", 'not start'),
+    'cloth': ('cloth was dirty', 'dirty cloth', 'no clean cloth'),
+    'lying in it': ('somebody lying', 'someone lying', 'somebody in bed', 'someone in bed',
+                    'somebody in it', 'someone in it'),
     'did not answer': ('did not answer', "didn't answer", 'not answer'), 'stuck': ('stuck',),
     'could not be found': ('not be found', 'not found', 'could not find', "couldn't find")}
 

@@ -26,7 +26,7 @@ _OTHER_WORDS = {
     'feed the rabbit': ('give our rabbit something to eat', 'see to the rabbit'),
     'sort the laundry': ('put the clean clothes where they belong', 'see to the laundry basket'),
     'make the bed': ('straighten the bed', 'see to the bed'),
-    'put the groceries away': ('stow away what I bought', 'see to the shopping')}
+    'put the groceries away': ('stow away the shopping', 'see to the shopping')}
 _DOUBLED = ('mop', 'put', 'let')
 
 

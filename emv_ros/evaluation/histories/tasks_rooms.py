@@ -46,7 +46,7 @@ def tidy_up(robot: HistoryRobot) -> None:
                     f'You tidied up the {goal} {{when}}. Which things did you take away?'),
                    listed(*things), named(*things))]
         navigate(robot, surface)
-        if not fails(robot, run, 'There was no clean cloth to wipe with.'):
+        if not fails(robot, run, 'The cloth for wiping was dirty.'):
             with robot.doing('WipeSurface', surface=surface):
                 robot.move_arm('middle', 2.0)
                 robot.wait(8.0)
