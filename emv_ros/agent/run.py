@@ -96,6 +96,8 @@ class QuestionRun:
             answer = self._endings.best(QueryStatus.TIMEOUT, str(error))
         except ModelError as error:
             answer = self._endings.best(QueryStatus.RETRIEVED_ONLY, str(error))
+        if self._trace:  # the days that a plain no rests on come after the last command
+            self._trace_shown()
         return replace(answer, rounds=self.rounds, prompt_tokens=self.prompt_tokens,
                        completion_tokens=self.completion_tokens)
 
@@ -203,9 +205,7 @@ class QuestionRun:
         self._library.shown.notes.clear()
         self._library.shown.links.clear()
         output = self._sandbox.run(code)
-        shown = list(self._library.shown.items)
-        self._trace[-1]['shown'] = shown[self._traced:][:MAX_TRACED]
-        self._traced = len(shown)
+        self._trace_shown()
         self._limits.check()
         text, ending = self._text(output), self._library.ending
         if ending is None or output.error:
@@ -274,6 +274,12 @@ class QuestionRun:
         self.turns.append(Turn(code, output, is_dead))
         if self._trace:
             self._trace[-1]['output'] = output
+
+    def _trace_shown(self) -> None:
+        shown = list(self._library.shown.items)
+        new = shown[self._traced:][:MAX_TRACED]
+        self._trace[-1]['shown'] = [*self._trace[-1].get('shown', ()), *new]
+        self._traced = len(shown)
 
     def _report(self, phase: str, command: str = '') -> None:
         self._limits.check()

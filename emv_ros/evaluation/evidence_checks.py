@@ -17,6 +17,7 @@ from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.console.rows import parse_id, span_of
 from emv_ros.agent.console.windows import Clock
 from emv_ros.agent.facts import recorded_span
+from emv_ros.agent.run import MAX_TRACED
 from emv_ros.errors import NotFoundError
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
@@ -99,7 +100,8 @@ def _shown(store: MemoryStore, answer: Answer) -> set[str] | None:
     if answer.query_id is None or answer.status is not QueryStatus.ANSWERED:
         return None
     steps: list[Any] = list(store.get('query', answer.query_id).trace)
-    if not any('shown' in step for step in steps):
+    if not any('shown' in step for step in steps) or any(
+            len(step.get('shown', ())) >= MAX_TRACED for step in steps):
         return None
     handed = {str(shown) for step in steps for shown in step.get('shown', ())}
     return handed.union(*(_ROW.findall(f'{step.get("output", "")}\n{step.get("state", "")}')

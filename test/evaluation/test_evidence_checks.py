@@ -3,16 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from emv_ros.agent.agent import Agent
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus, Question
 from emv_ros.agent.console.rows import evidence_item, row_of, span_of
+from emv_ros.agent.models import ModelClient, Reply
 from emv_ros.evaluation.attacks.household import make_household
 from emv_ros.evaluation.attacks.probes import ASKED_AT, ZONE, at
 from emv_ros.evaluation.evidence_checks import evidence_problems
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import QueryRecord
+from emv_ros.settings import RetrievalSettings, Settings
 from emv_ros.timeline import parse_zone
 
 # Runs of the household by id: dishwasher on the 3rd, plants on the 4th and 5th, and so on.
@@ -113,3 +117,29 @@ def test_a_run_that_was_not_over_ends_at_the_question(store: MemoryStore, tmp_pa
         f'{MOP} lies after the time of the question']
     answer = replace(answer, evidence=(replace(record, end_ns=at(now)),))
     assert evidence_problems(store, answer, question) == []
+
+
+class Silent(ModelClient):
+    """Looks for what is not there, and says so."""
+
+    def complete(self, messages: Any, **options: Any) -> Any:
+        return Reply(text="```python\nsearch('zebra')\nnot_recorded('no zebra')\n```", cost=0.0,
+                     model='silent', prompt_tokens=9, completion_tokens=9, duration_s=0.0,
+                     truncated=False)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text) // 4
+
+    def why_unavailable(self, purpose: str = 'agent') -> str:
+        return '' if purpose == 'agent' else 'none'
+
+
+def test_a_plain_no_rests_on_days_that_its_account_holds(store: MemoryStore) -> None:
+    settings = Settings(retrieval=RetrievalSettings(embedder='none'))
+    asked = Question(text='Did you ever wash the zebra?', query_time_ns=at(ASKED_AT))
+    answer = Agent(store, settings, Silent(settings.model)).ask(asked)
+    assert answer.status is QueryStatus.ANSWERED and answer.answer.startswith('No')
+    assert answer.evidence and answer.query_id is not None
+    trace = store.get('query', answer.query_id).trace
+    assert {item.id for item in answer.evidence} <= set(trace[-1]['shown'])
+    assert evidence_problems(store, answer, asked) == []
