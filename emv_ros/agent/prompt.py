@@ -26,13 +26,16 @@ Reply with code only. You see what it prints.
 Rows are sorted by time and have .id .name .status .text .goal .speaker .place .state .when .day .time .start .end .seconds
 events(skill=, status=, goal=, text=, when=)  runs of skills, also within goals; status: succeeded failed aborted canceled running
 goals(text=, status=, when=)  only the activities at the top
+goals_with(text, when=)  the activities in which a thing or step came up
+request(row)  who asked for an activity, and how
+where(name, at=)  where a thing was last seen, up to a time
 around(time, minutes=10)  activities at about a time
 seen(name, when=)  where and when an object was seen
 speech(text=, speaker=, when=)  what was said
 search(text, when=, k=8)  prints what is similar to the text
 days(when=)  summaries of days
 before(row, k=1)  after(row, k=1)  activities just before or after a row
-times(rows)  names(rows)  total(rows)  their times, distinct names, summed duration
+times(rows)  names(rows)  total(rows)  their times, what they are in words, summed duration
 pick(rows_or_value)  which of the choices fits; missing=True which does not
 moves(name, at=, when=)  each time that a thing was moved; at: the very thing seen then
 still(moves, seconds)  from when it stayed put longer than that
@@ -94,7 +97,8 @@ def fixed_messages() -> list[dict[str, str]]:
 
 def shown(example: Example) -> list[dict[str, str]]:
     """Return an example as a conversation that took place."""
-    messages = [{'role': 'user', 'content': f'{listed(example.choices)}Question: {example.question}'},
+    asked = f'{listed(example.choices)}Question: {example.question}'
+    messages = [{'role': 'user', 'content': asked},
                 {'role': 'assistant', 'content': fenced(example.code)}]
     if example.output:
         messages += [{'role': 'user', 'content': f'Output:\n{example.output}'},

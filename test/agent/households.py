@@ -94,8 +94,10 @@ class Household:
         library = Library(
             self.store, searcher, TreeState(TreeView(self.store, window, zone_), zone_), window,
             Clock(now_ns, zone_, span.end_ns if span else now_ns),
-            PictureReader(self.store, None, limits.pop('looks', 8)), limits.get('calls', 200))
-        values = {'_root': library.tree.root(), '_now': local(now_ns, zone_)}
+            PictureReader(self.store, None, limits.pop('looks', 8)), limits.get('calls', 200),
+            choices=limits.pop('choices', ()))
+        values = {'_root': library.tree.root(), '_now': local(now_ns, zone_),
+                  'choices': list(library.choices)}
         with Sandbox(library.functions(), values, local(now_ns, zone_), **limits) as sandbox:
             yield Console(library, sandbox)
 

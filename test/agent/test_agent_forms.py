@@ -77,7 +77,8 @@ def test_beside_a_whole_history_nothing_is_looked_up(week: Household, call: str)
 
 def test_three_searches_and_nothing_else(week: Household) -> None:
     model = ScriptedModel([
-        code("rows = search_text('wet floor')"), code("rows = search_time('2025-03-05 14:10', k=1)"),
+        code("rows = search_text('wet floor')"),
+        code("rows = search_time('2025-03-05 14:10', k=1)"),
         code("rows = search_place('on table')"), code('rows = events()'),
         code("answer('On the table.', evidence=rows)")])
     answer = week.ask('Where was the mug?', model, agent=TOOLS)

@@ -21,8 +21,9 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
-from emv_ros.memory.documents import text_of as document_of
+from emv_ros.memory.documents import text_of as document_of, words_of_name
 from emv_ros.memory.lives import SEEN_APART, TOLD_APART, namesakes
+from emv_ros.memory.names import squash
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Observation
@@ -38,6 +39,9 @@ MAX_BESIDE = 20
 # A text of so many words was copied: a row that holds most of them is meant.
 LONG_WORDS = 6
 MOST_WORDS = 0.7
+# An activity is meant by words of which most are its name, its parameters or its request.
+MEANT_WORDS = 0.6
+LIKE_NAME = 0.55
 # Beside another of its name: why it is another, '' where nobody can tell.
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
              TOLD_APART: 'a different one, as a person told', '': 'unresolved'}
@@ -78,7 +82,58 @@ class ExactRows:
                           top_only=True)
         if not status:
             rows += self._annotations(window, text, 'goal')
+        if not rows and text_of(text):
+            rows = self._meant(text_of(text), self._runs(
+                window, status=statuses(status), top_only=True))
         return self._ordered(rows, limit)
+
+    def goals_with(self, text: Any, status: Any, when: Any) -> Rows:
+        """Return the activities at the top that fit a text themselves, or by a run within them."""
+        window, asked = self._windows.narrowed(None, None, when), text_of(text)
+        tops = self._runs(window, status=statuses(status), top_only=True)
+        parts = self._runs(window, text=roots_of(asked))
+        parts = parts or self._mostly(asked, self._runs(window)) or self._of_like_skill(
+            asked, window)
+        fitting = {row['id'] for row in parts} | {row['id'] for row in tops if any(
+            self._is_part(part, row) for part in parts)}
+        found = [row for row in tops if row['id'] in fitting]
+        return self._ordered(found or self._meant(asked, tops), None)
+
+    def _of_like_skill(self, asked: str, window: Window) -> Rows:
+        """Return the runs of the skill whose name is nearest to a text in meaning, if it is near."""
+        whole = self._windows.whole
+        known = queries.known_names(self._store, whole.robots, whole.before_ns)['skills']
+        best = self._searcher.similarity.best(asked, [words_of_name(name) for name in known], k=1)
+        if not asked or not best or best[0][1] < LIKE_NAME:
+            return []
+        name = known[best[0][0]]
+        self._shown.note(f'no run is called {asked!r}; these are runs of {name!r}')
+        return self._runs(window, skill=name)
+
+    def _is_part(self, part: dict[str, Any], top: dict[str, Any]) -> bool:
+        one, whole = self._shown.items[part['id']], self._shown.items[top['id']]
+        return bool(part['goal'] and part['goal'].split(' > ')[0] == top['name']
+                    and one.robot == whole.robot
+                    and whole.start_ns <= one.start_ns <= whole.end_ns)
+
+    def request(self, shown: Any) -> Rows:
+        """Return what was said just before an activity that asked for it: as its trigger, if any."""
+        _, record = self._shown.record(shown)
+        start_ns = span_of(record).start_ns
+        window = self._windows.within(start_ns - 2 * MINUTE_NS, start_ns + 1)
+        heard = [words for words in queries.utterances(self._store, window) if not words.is_own]
+        trigger = getattr(record, 'trigger', '')
+        told = [words for words in heard if trigger and squash(words.text) == squash(trigger)]
+        return [self._shown.give('utterance', words) for words in (told or heard)[-1:]]
+
+    def where(self, name: Any, at: Any) -> Rows:
+        """Return the last time that a thing was seen up to a time; of like things one row each."""
+        end = None if at is None else self._windows.clock.interval_of(at)
+        rows = self.seen(name, None, None, None, None, None)
+        known = rows if end is None else [
+            row for row in rows if self._start_of(row) < end.end_ns]
+        latest = {row['instance'] or row['name']: row for row in known}
+        return self._ordered(list(latest.values()), None)
 
     def around(self, when: Any, minutes: Any) -> Rows:
         """Return what was done at about a time: from half the minutes before it to all after it."""
@@ -221,6 +276,17 @@ class ExactRows:
                  and (is_before or item.stamp_ns >= start_ns)]
         found.sort(key=lambda pair: (pair[1].stamp_ns, pair[1].id), reverse=is_before)
         return [self._shown.give(what, item) for what, item in found[:wanted]]
+
+    def _meant(self, text: str, rows: Rows) -> Rows:
+        """Return the activities that a text in other words means: by what was asked for, too."""
+        asked = set(roots_of(text).split())
+        def share(row: dict[str, Any]) -> float:
+            record = self._shown.records[row['id']]
+            words = f'{row["told"]} {document_of(record) or ""} {getattr(record, "trigger", "")}'
+            said = set(roots_of(words.replace('_', ' ')).split())
+            return len(asked & said) / max(1, len(asked))
+        best = max(map(share, rows), default=0.0)
+        return [row for row in rows if share(row) >= best - 1e-9] if best >= MEANT_WORDS else []
 
     def _mostly(self, text: str, rows: Rows) -> Rows:
         """Return the runs that hold the most words of a long text, at least most of them."""

@@ -89,6 +89,7 @@ class Library:
             '_expand': tree.expand, '_collapse': tree.collapse, '_records': tree.records,
             '_collapse_all_but': tree.collapse_all_but, '_search_node': tree.search_node,
             '_search': self.search, '_look': self.look, '_moves': choosing.moves,
+            '_goals_with': exact.goals_with, '_request': exact.request, '_where': exact.where,
             '_still': choosing.still, '_during': choosing.during}
         ending: dict[str, Callable[..., Any]] = {
             '_answer': self.answer, '_not_recorded': self.not_recorded,

@@ -154,7 +154,7 @@ def _by_order(choices: Sequence[str], texts: Sequence[str]) -> list[float]:
             places[item] = shares.index(max(shares))
     scores = []
     for choice in choices:
-        items = [item for item in _ORDER.split(choice)]
+        items = _ORDER.split(choice)
         pairs = [(one, other) for index, one in enumerate(items) for other in items[index + 1:]]
         right = sum(one in places and other in places and places[one] < places[other]
                     for one, other in pairs)
@@ -191,8 +191,8 @@ def _by_meaning(choices: Sequence[str], texts: Sequence[str], similarity: Simila
                 is_missing: bool) -> int:
     distinct = list(dict.fromkeys(texts))
     if len(distinct) > MAX_COMPARED:
-        raise EmvError(f'{len(distinct)} rows are too many to tell by: narrow them by when=, skill= '
-                       'or goal=')
+        raise EmvError(f'{len(distinct)} rows are too many to tell by: narrow them by when=, '
+                       'skill= or goal=')
     near = [max(similarity.scores(choice, distinct)) for choice in choices]
     ranked = sorted(near) if is_missing else sorted(near, reverse=True)
     is_clear = len(ranked) < 2 or abs(ranked[0] - ranked[1]) >= LEAD

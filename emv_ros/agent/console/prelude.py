@@ -34,6 +34,7 @@ class Record:
         self.duration = d['duration']
         self.seconds = d['seconds']
         self.count = d['count']
+        self.told = d['told']
         self.line = d['line']
     def __str__(self):
         return self.line
@@ -100,20 +101,29 @@ def _echo(x):
     elif x is not None:
         print(x)
 
+def _when(x):
+    if isinstance(x, (list, tuple)) and not len(x):
+        raise ValueError('when=rows got no rows: look with other words first')
+    if isinstance(x, (list, tuple)) and len(x) and hasattr(x[0], 'id'):
+        x = x[0]
+    return [x.start, x.end + timedelta(seconds=1)] if hasattr(x, 'id') else x
+
 def events(skill=None, status=None, goal=None, text=None, start=None, end=None, when=None,
-limit=None): return [Record(d) for d in _events(skill, status, goal, text, start, end, when, limit)]
+limit=None):
+    found = _events(skill, status, goal, text, start, end, _when(when), limit)
+    return [Record(d) for d in found]
 
 def goals(text=None, status=None, start=None, end=None, when=None, limit=None):
-    return [Record(d) for d in _goals(text, status, start, end, when, limit)]
+    return [Record(d) for d in _goals(text, status, start, end, _when(when), limit)]
 
 def speech(text=None, speaker=None, start=None, end=None, when=None, limit=None):
-    return [Record(d) for d in _speech(text, speaker, start, end, when, limit)]
+    return [Record(d) for d in _speech(text, speaker, start, end, _when(when), limit)]
 
 def seen(name=None, start=None, end=None, when=None, instance=None, limit=None):
-    return [Record(d) for d in _seen(name, start, end, when, instance, limit)]
+    return [Record(d) for d in _seen(name, start, end, _when(when), instance, limit)]
 
 def search(text, start=None, end=None, when=None, k=8):
-    found = [Record(d) for d in _search(text, start, end, when, k)]
+    found = [Record(d) for d in _search(text, start, end, _when(when), k)]
     for r in found:
         print(r)
     if not found:
@@ -121,7 +131,16 @@ def search(text, start=None, end=None, when=None, k=8):
     return found
 
 def days(when=None, start=None, end=None):
-    return [Node(d) for d in _days(when, start, end)]
+    return [Node(d) for d in _days(_when(when), start, end)]
+
+def goals_with(text, status=None, when=None):
+    return [Record(d) for d in _goals_with(text, status, _when(when))]
+
+def request(row):
+    return [Record(d) for d in _request(_id_of(row))]
+
+def where(name, at=None):
+    return [Record(d) for d in _where(name, at)]
 
 def around(when, minutes=10):
     return [Record(d) for d in _around(when, minutes)]
@@ -133,7 +152,7 @@ def after(record, k=1):
     return [Record(d) for d in _beside(_id_of(record), k)]
 
 def moves(name, at=None, when=None):
-    return [Record(d) for d in _moves(name, at, when)]
+    return [Record(d) for d in _moves(name, at, _when(when))]
 
 def still(rows, seconds=0):
     return _still(_rows_of(rows), seconds)
@@ -160,7 +179,8 @@ def times(rows):
     return shown + (f' and {len(rows) - 20} more' if len(rows) > 20 else '')
 
 def names(rows):
-    return ', '.join(list(dict.fromkeys([r.name for r in rows])))
+    told = [r.name if _is_node(r) else r.told for r in rows]
+    return ', '.join(list(dict.fromkeys(told)))
 
 def total(rows):
     return timedelta(seconds=round(sum([r.seconds for r in rows])))

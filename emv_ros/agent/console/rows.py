@@ -7,13 +7,13 @@ line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, tzinfo
 import itertools
 from typing import Any
 
 from emv_ros.agent.answers import EvidenceItem
-from emv_ros.memory.documents import named_values
+from emv_ros.memory.documents import named_values, words_of_name
 from emv_ros.quoting import plain_line
 from emv_ros.records import (
     ID_LETTERS,
@@ -31,6 +31,7 @@ TEXT_CHARS = 300
 # Numbers of a run's own parameters that its row tells: an amount, a target; not whole poses.
 MAX_NUMBERS = 4
 LINE_CHARS = 400
+TOLD_CHARS = 160
 
 
 def clean(text: str) -> str:
@@ -66,11 +67,12 @@ def row(kind: str, ref_id: int | None, robot: str, span: Interval, zone: tzinfo,
         'id': shown_id(kind, ref_id), 'kind': kind, 'robot': robot,
         'name': clean(name), 'text': clean(text),
         'status': '', 'goal': '', 'event': '', 'speaker': '', 'instance': '', 'place': '',
-        'state': '', 'parameters': {}, 'count': 1, 'start': start, 'end': end,
+        'state': '', 'parameters': {}, 'told': '', 'count': 1, 'start': start, 'end': end,
         'day': f'{start:%Y-%m-%d}', 'time': f'{start:%H:%M:%S}', 'when': format_span(span, zone),
         'duration': timedelta(seconds=round(seconds)), 'seconds': round(seconds, 3)}
     fields.update({key: clean(value) if isinstance(value, str) else value
                    for key, value in others.items()})
+    fields['told'] = fields['told'] or fields['name']
     fields['line'] = _line(fields, format_span(span, zone))
     return fields
 
@@ -97,8 +99,16 @@ def skill_row(event: SkillEvent, zone: tzinfo) -> dict[str, Any]:
     text = ' '.join(part for part in (event.narration, told) if part)
     return row('skill_event', event.id, event.robot, span_of(event), zone, name=event.skill,
                text=text, status=str(event.status), goal=' > '.join(event.goal_stack),
+               told=told_of(event.skill, values.values(), str(event.status)),
                parameters={clean(name): clean(value)
                            for name, value in list(values.items())[:20]})
+
+
+def told_of(skill: str, values: Iterable[str], status: str) -> str:
+    """Return a run in words: 'fetch object sewing kit 1 desk', and how it ended unless well."""
+    said = ' '.join((words_of_name(skill), *(value.replace('_', ' ') for value in values)))
+    return f'{said[:TOLD_CHARS]} ({status})' if status in ('failed', 'aborted', 'canceled') else (
+        said[:TOLD_CHARS])
 
 
 def _numbers(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
