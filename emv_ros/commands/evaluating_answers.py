@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from emv_ros.commands.context import Context, UsageError, interruptible, positive
 from emv_ros.commands.output import Progress, tell, write, write_json, write_table
+from emv_ros.errors import EmvError
 
 if TYPE_CHECKING:
     from emv_ros.evaluation.answering.asking import Stand
@@ -60,7 +61,10 @@ def run(args: argparse.Namespace, context: Context) -> int:
     from emv_ros.evaluation.answering.ways import OURS, known
 
     _check(args)
-    ways = known(args.way or [OURS])
+    try:
+        ways = known(args.way or [OURS])
+    except EmvError as error:
+        raise UsageError(str(error)) from error
     models = list(dict.fromkeys(args.model or [context.settings.model.model]))
     if wrong := [name for name in models if name in ('', 'none')]:
         raise UsageError(f'{wrong[0]!r} is no model that could answer; name one with --model')

@@ -31,7 +31,7 @@ def account_of(settings: Settings, sets: Mapping[str, Iterable[AskedQuestion]]) 
         'prompt': f'{VERSION} {_digest(prompt)}',
         'settings': {name: _value(settings, name) for name, _ in walk()
                      if name not in _NOT_COUNTED},
-        'questions': {name: _digest(repr(sorted(questions, key=lambda item: item.id)))
+        'questions': {name: {question.id: _digest(repr(question)) for question in questions}
                       for name, questions in sets.items()}}
 
 
@@ -49,7 +49,10 @@ def check_account(folder: Path, account: Mapping[str, Any], again: bool = False)
     if differences := _differences(before, account):
         raise EmvError(f'the results in {folder} were made otherwise: {"; ".join(differences)}. '
                        'Name another --out, or --again to begin anew')
-    kept = {**account, 'questions': {**before.get('questions', {}), **account['questions']}}
+    known = before.get('questions', {})
+    kept = {**account, 'questions': known | {
+        name: known.get(name, {}) | questions
+        for name, questions in account['questions'].items()}}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + '\n', 'utf-8')
@@ -68,7 +71,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return what differs, by name; questions only of sets that both have."""
+    """Return what differs, by name; of questions only those that both have."""
     if not before:
         return []
     found = [f'{name} was {before.get(name)!r}, is {now[name]!r}'
@@ -77,8 +80,12 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         was = before.get('settings', {}).get(name)
         if was != value:
             found.append(f'{name} was {was!r}, is {value!r}')
-    return found + [f'other questions of {name}' for name, digest in now['questions'].items()
-                    if before.get('questions', {}).get(name, digest) != digest]
+    for name, questions in now['questions'].items():
+        known = before.get('questions', {}).get(name, {})
+        if changed := [key for key, digest in questions.items()
+                       if known.get(key, digest) != digest]:
+            found.append(f'{name} asked something else as {changed[0]!r}')
+    return found
 
 
 def _put_aside(folder: Path) -> None:
