@@ -26,13 +26,13 @@ REMARKS = (
     Remark('the birthday', 'For my birthday I wish for a kayak.', (('kayak',),)),
     Remark('the marathon', 'I ran the marathon in four hours.',
            (('four hours', '4 hours'),)),
-    Remark('the garden', 'In the garden we will plant raspberries.', (('raspberr',),)),
-    Remark('the cinema', 'At the cinema they show a film about whales.', (('whale',),)),
+    Remark('the garden', 'In the garden we will plant raspberries.', (('raspberries',),)),
+    Remark('the cinema', 'At the cinema they show a film about whales.', (('whales',),)),
     Remark('the plumber', 'The plumber has found a leak in the cellar.',
            (('leak',), ('cellar',))),
-    Remark('the allergy', 'Mind that I have an allergy to walnuts.', (('walnut',),)),
+    Remark('the allergy', 'Mind that I have an allergy to walnuts.', (('walnuts',),)),
     Remark('the holidays', 'We spend the holidays in a hut in Norway.', (('norway',),)),
     Remark('the bus', 'The bus was forty minutes late.', (('forty', '40'),)),
     Remark('the new colleague', 'My new colleague comes from Chile.', (('chile',),)),
     Remark('the concert', 'The concert is sold out.', (('sold out',),)),
-    Remark('the boiler', 'The boiler has to be replaced in spring.', (('spring',), )))
+    Remark('the boiler', 'The boiler has to be replaced in spring.', (('spring',),)))
