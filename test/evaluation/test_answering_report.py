@@ -164,3 +164,11 @@ def test_an_account_names_what_differs(tmp_path: Path) -> None:
         check_account(tmp_path, account_of(
             Settings(), {'home': [AskedQuestion('1', 'a', 'Why?')]}))
     check_account(tmp_path, account_of(changed, {'home': [first]}), again=True)
+
+
+def test_kinds_have_a_column_for_each_way_and_each_length() -> None:
+    text = markdown(report_of(RESULTS))
+    assert '| kind | ours | whole-history |' in text
+    assert '| when | 60.0 % of 5 | 0.0 % of 1 |' in text
+    row = next(line for line in text.splitlines() if line.startswith('| ours | when | 6 (1 not'))
+    assert row.endswith('| 50.0 % | 100.0 % |')

@@ -28,10 +28,11 @@ def report_of(results: Sequence[Result]) -> dict[str, Any]:
         'totals': [{'model': model, 'way': way, 'history': history, **figures(group)}
                    for (model, way, history), group in _grouped(
                        ordered, lambda item: (item.model, item.way, history_of(item))).items()],
-        'kinds': [{'model': model, 'way': way, 'kind': kind, **figures(group)}
+        'kinds': [{'model': model, 'way': way, 'kind': kind, **figures(group),
+                   'histories': {history: figures(part) for (history,), part in _grouped(
+                       group, lambda item: (history_of(item),)).items()}}
                   for (model, way, kind), group in _grouped(
-                      sorted(ordered, key=lambda item: (item.model, _place(item.way), item.kind)),
-                      lambda item: (item.model, item.way, item.kind)).items()],
+                      ordered, lambda item: (item.model, item.way, item.kind)).items()],
         'growth': _growth(ordered),
         'refusals': [{'model': model, 'way': way, **refusals(group)}
                      for (model, way), group in _grouped(

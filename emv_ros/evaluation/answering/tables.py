@@ -14,8 +14,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     """Return the whole report."""
     several = len({row['model'] for row in report['totals']}) > 1
     parts = ['# Answers to questions', _totals(report, several), _evidence(report, several),
-             _kinds(report, several), _refusals(report, several), _growth(report, several),
-             _failures(report, several)]
+             _beside(report, several), _kinds(report, several),
+             _refusals(report, several), _growth(report, several), _failures(report, several)]
     return '\n\n'.join(part for part in parts if part) + '\n'
 
 
@@ -52,12 +52,33 @@ def _evidence(report: Mapping[str, Any], several: bool) -> str:
 
 
 def _kinds(report: Mapping[str, Any], several: bool) -> str:
+    histories = list(dict.fromkeys(row['history'] for row in report['totals']))
+    listed = histories if len(histories) > 1 else []
     rows = [(row['model'], row['way'], row['kind'] or '–', _questions(row), share(row['s_c']),
              interval(row['s_c_95']), share(row['s_p']), interval(row['s_p_95']),
-             whole(row['tokens']), number(row['seconds'])) for row in report['kinds']]
+             whole(row['tokens']), number(row['seconds']),
+             *(share(row['histories'].get(history, {}).get('s_c')) for history in listed))
+            for row in report['kinds']]
     return '## Kinds of question\n\n' + _table(
-        ('model', 'way', 'kind', 'questions', 'S_c', '95 %', 'S_p', '95 %', 'T', 's'), rows,
-        several)
+        ('model', 'way', 'kind', 'questions', 'S_c', '95 %', 'S_p', '95 %', 'T', 's',
+         *(f'S_c, {history}' for history in listed)), rows, several)
+
+
+def _beside(report: Mapping[str, Any], several: bool) -> str:
+    """Return S_c of each kind with a column for each way of each model, where there are several."""
+    columns = list(dict.fromkeys((row['model'], row['way']) for row in report['kinds']))
+    if len(columns) < 2:
+        return ''
+    found = {(row['model'], row['way'], row['kind']): row for row in report['kinds']}
+    rows = [(kind or '–', *(_with_number(found.get((*column, kind))) for column in columns))
+            for kind in dict.fromkeys(row['kind'] for row in report['kinds'])]
+    headings = ('kind', *(', '.join(column) if several else column[1] for column in columns))
+    return ('## Ways beside one another\n\nS_c of each kind, and of how many answers.\n\n'
+            + _table(headings, rows, True))
+
+
+def _with_number(row: Mapping[str, Any] | None) -> str:
+    return '–' if row is None else f'{share(row["s_c"])} of {row["judged"]}'
 
 
 def _refusals(report: Mapping[str, Any], several: bool) -> str:
