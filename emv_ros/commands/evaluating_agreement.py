@@ -16,7 +16,13 @@ def run(args: argparse.Namespace, context: Context) -> int:
     """Measure and show one table; with --judge also the language model, on --limit answers."""
     if len(args.data) != 1:
         raise UsageError('emv eval agreement needs one file of graded answers: --data FILE')
-    from emv_ros.evaluation.scoring.agreement import agreement, by_judge, by_rule, by_words
+    from emv_ros.evaluation.scoring.agreement import (
+        agreement,
+        by_judge,
+        by_lists,
+        by_rule,
+        by_words,
+    )
     from emv_ros.evaluation.scoring.graded import read_graded
     from emv_ros.evaluation.scoring.judge import Judge
     from emv_ros.evaluation.scoring.lexical import Lexical
@@ -28,6 +34,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
         answers = answers[::step][:args.limit]
     words = by_words(Lexical(make_embedder(context.settings.retrieval)))
     found = [agreement('rules, exact golds', answers, by_rule),
+             agreement('rules, lists too', answers, by_lists),
              agreement('rules, else words', answers, words)]
     if args.judge:
         from emv_ros.agent.models import ModelClient

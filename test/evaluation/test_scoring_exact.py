@@ -242,7 +242,7 @@ CUPS = ('the red cup', 'the blue cup', 'the cup', '3', 'on the shelf')
     ('B: the red cup', None), ('Answer: A', 0), ('It was the red cup.', 0), ('(B) it was seen', 1),
     ('the red cup or the blue cup', None), ('not the red cup but the blue cup', 1),
     ('A cup', None), ('', None), ('F', None), ('something else', None), ('9', None),
-    ('I put the cup on the shelf', None)])
+    ('I put the cup on the shelf', None), ('4) 3', 3), ('2) 3', None)])
 def test_choices(answer: str, index: int | None) -> None:
     question = AskedQuestion('q', '', 'Which?', choices=CUPS)
     assert choice_of(question, answer) == index

@@ -13,10 +13,9 @@ from datetime import UTC
 from typing import Any
 
 from emv_ros.agent.answers import QueryStatus
-from emv_ros.evaluation.questions import GoldKind
 from emv_ros.evaluation.scoring.categories import Category, Share, coarse, s_c, s_p
 from emv_ros.evaluation.scoring.exact import score_exact
-from emv_ros.evaluation.scoring.graded import GradedAnswer
+from emv_ros.evaluation.scoring.graded import GradedAnswer, with_list
 from emv_ros.evaluation.scoring.judge import Judge
 from emv_ros.evaluation.scoring.lexical import Lexical
 
@@ -81,9 +80,9 @@ def by_rule(graded: GradedAnswer) -> Category | None:
     return score_exact(graded.question, graded.answer, QueryStatus.ANSWERED, UTC, graded.now_ns)
 
 
-def is_exact(graded: GradedAnswer) -> bool:
-    """Whether the gold is more than words."""
-    return graded.question.gold is not None and graded.question.gold.kind is not GoldKind.TEXT
+def by_lists(graded: GradedAnswer) -> Category | None:
+    """Return the class where the gold is exact, or can be made a list of tasks."""
+    return by_rule(with_list(graded))
 
 
 def by_words(lexical: Lexical) -> Scorer:

@@ -34,20 +34,24 @@ def choice_of(question: AskedQuestion, answer: str) -> int | None:
     equal = [index for index, text in enumerate(texts) if text and text == said]
     if equal:
         return equal[0] if len(equal) == 1 else None
+    labelled, rest = _labelled(answer, len(choices))
+    if labelled is not None and squash(rest) == texts[labelled]:
+        return labelled  # '1) 3', where 1 is the text of another
     within = _within(answer, texts)
-    labelled = _labelled(answer, len(choices))
     if labelled is not None:
         return labelled if not within - {labelled} else None
     return within.pop() if len(within) == 1 else None
 
 
-def _labelled(answer: str, count: int) -> int | None:
+def _labelled(answer: str, count: int) -> tuple[int | None, str]:
+    """Return the index of the label that an answer begins with or names, and what follows it."""
+    said = answer.strip()
     for form in _FORMS:
-        if match := form.match(answer.strip()):
-            return _index(match['label'], count)
+        if match := form.match(said):
+            return _index(match['label'], count), said[match.end('label'):]
     named = {_index(match['label'], count) for match in _NAMED.finditer(answer)
              if not is_denied(answer, match.start('label'))}
-    return named.pop() if len(named) == 1 else None
+    return (named.pop() if len(named) == 1 else None), ''
 
 
 def _index(label: str, count: int) -> int | None:

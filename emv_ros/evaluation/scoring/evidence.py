@@ -1,6 +1,6 @@
-"""Does what an answer cites, and what its model was shown, touch the evidence of the question?
+"""How what an answer cites, or its model was shown, touches the evidence of the question.
 
-Computed as H-EMV §IV-D does for the items that a system retrieved, and as GEB does for evidence:
+Computed as H-EMV §IV-D does for the items that a system retrieved, and as GEB does for evidence.
 
 * A span *touches* a window where they share an instant; ends count, so that an instant recorded at
   the end of a window touches it.

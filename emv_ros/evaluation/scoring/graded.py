@@ -7,7 +7,7 @@ form, and local times are taken as UTC: all are of one zone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 import json
 from pathlib import Path
@@ -20,6 +20,8 @@ from emv_ros.timeline import from_datetime
 from emv_ros.whens import parse_when
 
 _TIME = re.compile(r'^[A-Z][a-z]+ \d{1,2} at \d{1,2}:\d{2} [AP]M$')
+# 'and' within a task is followed by how it ends: 'cook a potato and serve on a plate'.
+_TASK_END = re.compile(r'\.(?:\s+|$)|\s+and\s+(?!serve on\b|serve in\b)')
 _DAYS_AGO = re.compile(r'^(\d+) days? ago$')
 
 
@@ -58,6 +60,20 @@ def read_graded(path: Path) -> list[GradedAnswer]:
         except (ValueError, TypeError, KeyError, TimeExpressionError) as error:
             raise ImportFileError(f'{path}, line {number}: no graded answer: {error}') from error
     return found
+
+
+def with_list(graded: GradedAnswer) -> GradedAnswer:
+    """Return an answer whose gold, where it tells tasks, is the list of them.
+
+    Tasks end in a full stop ('make a salad. clean the pans.'), two of a day are joined by 'and'.
+    What was done in a task (parts without a full stop) stays in words.
+    """
+    gold = graded.question.gold
+    if gold is None or gold.kind is not GoldKind.TEXT or not gold.text.strip().endswith('.'):
+        return graded
+    tasks = dict.fromkeys(part.strip() for part in _TASK_END.split(gold.text) if part.strip())
+    listed = replace(gold, kind=GoldKind.LIST, items=tuple((task,) for task in tasks))
+    return replace(graded, question=replace(graded.question, gold=listed))
 
 
 def _gold(text: str, now_ns: int) -> Gold:

@@ -17,7 +17,7 @@ import numpy as np
 from emv_ros.evaluation.scoring.categories import Category
 from emv_ros.evaluation.scoring.claimed_items import Segment, content_words, segments
 from emv_ros.evaluation.scoring.declining import declines
-from emv_ros.retrieval.embedders import TextEmbedder
+from emv_ros.retrieval.embedders import TextEmbedder, Vectors
 from emv_ros.tree.words import forms
 
 # Words are of like meaning from this cosine on.
@@ -37,6 +37,8 @@ class Lexical:
 
     def __init__(self, embedder: TextEmbedder | None) -> None:
         self._embedder = embedder
+        # Of each text that was embedded: words come again and again.
+        self._vectors: dict[str, Vectors] = {}
 
     def category_of(self, question: str, gold: str, answer: str) -> Category:
         """Return the class of an answer to a gold in words."""
@@ -51,10 +53,10 @@ class Lexical:
         recall = self._recall(words, [word for segment in told for word in segment.words])
         said, limits = recall, (SAID_BY_WORDS, SAID_IN_PART_BY_WORDS)
         if self._embedder is not None:
-            one, other = self._embedder.embed([gold, answer])
+            one, other = self._embed([gold, answer])
             said, limits = (recall + float(one @ other)) / 2, (SAID, SAID_IN_PART)
         others = self._others(told, parts, asked)
-        if said >= limits[0]:
+        if said >= limits[0] and self._is_mostly_touched(parts, told):
             if others > len(told) / 3:
                 return Category.CORRECT_TMI
             is_summed_up = len(parts) > 1 and recall < TOLD
@@ -71,8 +73,7 @@ class Lexical:
         open_words = [word for word, is_found in zip(words, found, strict=True) if not is_found]
         like = 0
         if self._embedder is not None and open_words and among:
-            cosines = self._embedder.embed(open_words) @ self._embedder.embed(
-                list(dict.fromkeys(among))).T
+            cosines = self._embed(open_words) @ self._embed(list(dict.fromkeys(among))).T
             like = int(np.count_nonzero(cosines.max(axis=1) >= LIKE_WORDS))
         return (sum(found) + like) / len(words)
 
@@ -84,8 +85,26 @@ class Lexical:
                  if not any(forms(word) & have for word in segment.words)]
         if self._embedder is None or not apart:
             return len(apart)
-        cosines = self._embedder.embed(apart) @ self._embedder.embed(parts).T
+        cosines = self._embed(apart) @ self._embed(parts).T
         return int(np.count_nonzero(cosines.max(axis=1) < LIKE_PARTS))
+
+    def _is_mostly_touched(self, parts: Sequence[str], told: Sequence[Segment]) -> bool:
+        """Whether more than half of the gold's parts are told of: one of two is not all."""
+        have = {form for segment in told for word in segment.words for form in forms(word)}
+        apart = [part for part in parts
+                 if not any(forms(word) & have for word in content_words(part))]
+        missing = len(apart)
+        if self._embedder is not None and apart:
+            cosines = self._embed(apart) @ self._embed([segment.text for segment in told]).T
+            missing = int(np.count_nonzero(cosines.max(axis=1) < LIKE_PARTS))
+        return missing * 2 < len(parts)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        assert self._embedder is not None
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            self._vectors |= dict(zip(new, self._embedder.embed(new), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
 
 
 def _parts(gold: str) -> list[str]:
