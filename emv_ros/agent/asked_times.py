@@ -6,6 +6,7 @@ is not what was asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta, tzinfo
 import re
@@ -14,9 +15,15 @@ from emv_ros.agent.console.sessions import TAGS
 from emv_ros.agent.console.windows import Clock
 from emv_ros.calendars import is_clock, is_no_day
 from emv_ros.errors import TimeExpressionError
-from emv_ros.timeline import MINUTE_NS, SECOND_NS, Interval, local_date, to_datetime
+from emv_ros.timeline import HOUR_NS, MINUTE_NS, SECOND_NS, Interval, local_date, to_datetime
 
 MAX_WORDS = 9
+# People round the times that they ask about, and ask for a thing before it is done.
+MARGIN_NS = HOUR_NS
+# A question with such words asks about another time than the one that it names.
+_LEADING_OUT = re.compile(
+    r'\b(?:before|after\w*|since|until|till|by|where|now|current\w*|still|next|follow\w*|previous\w*|'
+    r'then|later|earlier|ago|again|same|seen at|last|first)\b', re.IGNORECASE)
 # Words that say how a time is meant, and are no part of it.
 _LOOSE = re.compile(
     r'\b(?:shortly|just|right|soon|about|around|roughly|approximately|circa|before|after|by|since|'
@@ -65,6 +72,19 @@ def asked_times(question: str, clock: Clock) -> list[AskedTime]:
         if item.span is not None and start and words[start - 1].lower() in TAGS:
             found[start] = replace(item, when=f'recording {item.when}', is_session=True)
     return [found[start] for start in sorted(found)]
+
+
+def evidence_window(question: str, times: Sequence[AskedTime]) -> Interval | None:
+    """Return the time that evidence must lie in, from the first to the last that is named.
+
+    None where none is named, or where the question leads out of it: what came before or after,
+    where something was left. What led to something lies a little before it.
+    """
+    spans = [item.span for item in times if item.span is not None]
+    if not spans or len(spans) < len(times) or _LEADING_OUT.search(question):
+        return None
+    return Interval(min(span.start_ns for span in spans) - MARGIN_NS,
+                    max(span.end_ns for span in spans) + MARGIN_NS)
 
 
 def _is_on_no_day(said: str, today: date) -> bool:

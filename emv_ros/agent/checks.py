@@ -1,8 +1,8 @@
 """Whether an answer may go out: what its evidence must be, hold and bear out.
 
 A verdict that refuses says what to write instead; the model sees it as an error of the console.
-The checks: evidence was shown; it is more than the robot's own words; it bears out the times and
-the counted statuses; it mentions what was asked for.
+The checks: evidence was shown; it is of the time asked; it is more than the robot's own words; it
+bears out the times and the counted statuses; it mentions what was asked for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from emv_ros.agent.asked import (
 from emv_ros.agent.choices import choice_named
 from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.times_told import unknown_times
+from emv_ros.timeline import Interval
 
 MAX_ANSWER_CHARS = 2000
 MAX_EVIDENCE = 20
@@ -72,7 +73,8 @@ class Grounds:
     `text_of` gives the full recorded text behind an id, `is_recorded` whether memory mentions a
     word anywhere in the question's window, `seen_text` all that the model was shown in this run,
     `statuses` the outcome of each run that was shown. `is_own` tells the robot's own words,
-    `is_echo` those that repeat an answer that it gave.
+    `is_echo` those that repeat an answer that it gave. `asked` is the time that evidence must lie
+    in, where the question names one.
     """
 
     question: str
@@ -84,6 +86,7 @@ class Grounds:
     is_own: Callable[[EvidenceItem], bool] = lambda item: False
     is_echo: Callable[[EvidenceItem], bool] = lambda item: False
     choices: tuple[str, ...] = ()
+    asked: Interval | None = None
 
 
 def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
@@ -107,6 +110,11 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if not evidence:
         return Verdict(is_hearsay=True, refused='the evidence only repeats an answer that was '
                        'given before: find what it rests on, or call not_recorded(reason)')
+    within = tuple(item for item in evidence if _lies_in(item, grounds.asked))
+    if not within:
+        return Verdict(refused='the evidence is of another time than was asked: use when= with the '
+                       'time of the question')
+    evidence = within
     if grounds.choices:
         return _check_choice(text, evidence, grounds.choices)
     told = (grounds.seen_text, grounds.question)
@@ -124,6 +132,10 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
                        'show nothing but that they were said: use events(…) or seen(…), or call '
                        'not_recorded(reason)')
     return _check_things(text, evidence, grounds, insists)
+
+
+def _lies_in(item: EvidenceItem, asked: Interval | None) -> bool:
+    return asked is None or (item.start_ns < asked.end_ns and item.end_ns >= asked.start_ns)
 
 
 def _check_choice(text: str, evidence: tuple[EvidenceItem, ...],

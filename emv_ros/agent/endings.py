@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
 from emv_ros.agent.asked import asks_whether_done, things_in
-from emv_ros.agent.asked_times import asked_times
+from emv_ros.agent.asked_times import asked_times, evidence_window
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.prompt import listed
@@ -105,7 +105,15 @@ class Endings:
                     if isinstance(record, SkillEvent)}
         return Grounds(
             self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self._text_of,
-            self.words, statuses, self.words.is_own, self.words.is_echo, self.library.choices)
+            self.words, statuses, self.words.is_own, self.words.is_echo, self.library.choices,
+            self._asked())
+
+    def _asked(self) -> Interval | None:
+        """Return the time that evidence must lie in; a session that is named is all of it."""
+        times = [replace(item, span=self.library.session(item.span.start_ns))
+                 if item.is_session and item.span is not None else item
+                 for item in asked_times(self.question, self.library.clock)]
+        return evidence_window(self.question, times)
 
     def _text_of(self, item: EvidenceItem) -> str:
         """Return the words behind a piece of evidence, and those of the question it stands for."""

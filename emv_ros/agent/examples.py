@@ -16,12 +16,24 @@ from emv_ros.agent.asked import described_things, names_a_time, things_in
 from emv_ros.retrieval.similarity import Similarity
 
 FILE = Path(__file__).with_name('examples.json')
-# Kinds of question by how they begin; what the first pattern finds in a question is its kind.
-KINDS = (r'how (?:many days|long) ago|how many days', r'how (?:many|often)', r'how long', r'why',
-         r'where', r'first', r'before|after', r'when', r'which days|on which',
-         r'say|said|tell|told|ask', r'summar|highlight|describe',
-         r'(?:what|which) (?:object|thing)', r'what did you do|which task|tasks',
-         r'^\W*(?:\w+ ){0,2}(?:did|have|has|was|were|is|are)\b', r'which|what|who')
+# Kinds of question; what the first pattern finds in a question is its kind.
+KINDS = (r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
+         r'how (?:many|often)|number of|count', r'how (?:long|much time)', r'why|reason',
+         r'where|(?:which|what) place', r'who\b|whom|whose|wish(?:ed)?\b',
+         r'(?:right|just|directly|immediately|straight) (?:before|after)|next|followed',
+         r'first|oldest|earliest|begins?',
+         r'most recently|last(?! (?:\w*day|week|month|year|night))',
+         r'(?:around|about|shortly (?:after|before)|at) \d|(?:after|before) \d',
+         r'before|after', r'when|(?:what|which) time', r'which days?|(?:what|which) date',
+         r'say|said|tell|told|mention\w*', r'summar|highlight|describe',
+         r'(?:in|during) (?:which|what)|'
+         r'(?:task|job|activit)\w*\b.*\b(?:with|need\w*|handle|took|use\w*)',
+         r'(?:wrong|fail\w*|vain)',
+         r'what did you do|(?:task|job|activit)\w*|what have you',
+         r'(?:what|which)\b.*\b(?:object|thing|one)s?',
+         r'^\W*(?:(?!what|which|there|you|in|on|by|of|from)\w+ ){0,2}'
+         r'(?:did|have|has|was|were|is|are)\b',
+         r'which|what')
 SAME_KIND = 0.4
 SAME_TIME = 0.15
 SAME_STATUS = 0.3
@@ -70,7 +82,7 @@ def masked(question: str) -> str:
 def kind_of(question: str) -> int:
     """Return which of KINDS the question is; their number where it is none."""
     for index, pattern in enumerate(KINDS):
-        if re.search(rf'\b{pattern}' if pattern[0] != '^' else pattern, question, re.IGNORECASE):
+        if re.search(pattern if pattern[0] == '^' else rf'\b(?:{pattern})', question, re.IGNORECASE):
             return index
     return len(KINDS)
 

@@ -1,5 +1,6 @@
 """What may go out as an answer: each refusal with what it tells the model to write instead."""
 
+from datetime import datetime
 from typing import Any
 
 from households import Household, ScriptedModel, code
@@ -14,11 +15,13 @@ from emv_ros.agent.asked import (
     names_a_time,
     things_in,
 )
+from emv_ros.agent.asked_times import asked_times, evidence_window
 from emv_ros.agent.checks import Grounds, check_answer, says_nothing_known, tidy
 from emv_ros.agent.cited import cited_ids
+from emv_ros.agent.console.windows import Clock
 from emv_ros.agent.roots import root_of
 from emv_ros.agent.times_told import unknown_times, without_stamps_of
-from emv_ros.timeline import parse_stamp
+from emv_ros.timeline import from_datetime, parse_stamp, parse_zone
 
 
 def item(id_: str, text: str, start: str = '2025-03-05T14:00:00Z',
@@ -286,3 +289,21 @@ def test_an_answer_heard_again_is_no_fact(talk: Household) -> None:
     other = code("rows = speech(text='attic dusty')", 'answer(rows[0].text, evidence=rows)')
     assert talk.ask('What did the user say about the attic?', ScriptedModel([other])).answer == (
         'the attic is dusty')
+
+
+@pytest.mark.parametrize(('question', 'evidence', 'refusal'), [
+    ('What did you grasp on March 4?', ('s1',), ''), ('What did you grasp on March 5?', ('s1',),
+                                                      'another time'),
+    ('What did you grasp after March 3?', ('s1',), ''), ('What did you grasp?', ('s1',), ''),
+    ('What did you grasp on March 3 and March 5?', ('s1',), '')])
+def test_evidence_lies_in_the_time_asked(question: str, evidence: tuple[str, ...],
+                                         refusal: str) -> None:
+    zone = parse_zone('Europe/Berlin')
+    at = from_datetime(datetime(2025, 3, 4, 10), zone)
+    clock = Clock(from_datetime(datetime(2025, 3, 10), zone), zone, at)
+    asked = evidence_window(question, asked_times(question, clock))
+    item = EvidenceItem(id='s1', kind='skill_event', robot='r', start_ns=at, end_ns=at + 10**9,
+                        text='s1 Grasp cup')
+    verdict = check_answer('the cup', evidence, Grounds(
+        question, {'s1': item}, '', lambda item: 'grasp cup', lambda word: True, asked=asked))
+    assert refusal in verdict.refused and bool(refusal) == bool(verdict.refused)

@@ -100,7 +100,7 @@ class ExactRows:
         return self._ordered(found or self._meant(asked, tops), None)
 
     def _of_like_skill(self, asked: str, window: Window) -> Rows:
-        """Return the runs of the skill whose name is nearest to a text in meaning, if it is near."""
+        """Return the runs of the skill whose name is nearest to a text in meaning, if near."""
         whole = self._windows.whole
         known = queries.known_names(self._store, whole.robots, whole.before_ns)['skills']
         best = self._searcher.similarity.best(asked, [words_of_name(name) for name in known], k=1)
@@ -117,7 +117,7 @@ class ExactRows:
                     and whole.start_ns <= one.start_ns <= whole.end_ns)
 
     def request(self, shown: Any) -> Rows:
-        """Return what was said just before an activity that asked for it: as its trigger, if any."""
+        """Return the words just before an activity that asked for it: its trigger, if any."""
         _, record = self._shown.record(shown)
         start_ns = span_of(record).start_ns
         window = self._windows.within(start_ns - 2 * MINUTE_NS, start_ns + 1)

@@ -65,8 +65,8 @@ class Library:
         self.lookups = 0  # calls that came back, with or without rows
         self._searcher = searcher
         self._pictures = pictures
-        self._windows = Windows(window, clock, names_a_time, self.shown.note,
-                                lambda stamp_ns: session_at(store, window, stamp_ns))
+        self.session = lambda stamp_ns: session_at(store, window, stamp_ns)
+        self._windows = Windows(window, clock, names_a_time, self.shown.note, self.session)
         self._calls_left = max_calls
         self._top_level = top_level
         self._question = question
