@@ -75,8 +75,34 @@ def _fields(item: Details, store: MemoryStore, zone: tzinfo, with_empty: bool) -
         'dropped_by_retention': list(item.lost), **links}
     if with_empty:
         return fields
+    if item.kind == 'query':
+        fields['evidence'] = [_evidence_line(store, shown, zone) for shown in fields['evidence']]
+        fields['trace'] = [_step(step) for step in fields['trace']]
     return {name: value for name, value in fields.items()
             if value is not False and value not in (None, '', [], {}, ())}
+
+
+def _evidence_line(store: MemoryStore, shown: str, zone: tzinfo) -> dict[str, str]:
+    """Return a piece of evidence of an answer: as recorded, or that it is gone."""
+    from emv_ros.memory.details import parse_id
+
+    reference = parse_id(shown)
+    try:
+        return _line(store, *reference, zone) if reference else {
+            'id': shown, 'start': '', 'text': ''}
+    except NotFoundError:
+        return {'id': shown, 'start': '', 'text': '(forgotten since)'}
+
+
+def _step(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a step of a trace as a person reads it: the command once, and what is not empty."""
+    told = {name: ', '.join(map(str, value)) if isinstance(value, list) else value
+            for name, value in step.items() if value not in ('', None, [])}
+    # A reply that is nothing but its command says nothing more.
+    said = str(told.get('reply', '')).strip('`\n ').removeprefix('python').strip()
+    if said and said == str(told.get('code', '')).strip():
+        del told['reply']
+    return told
 
 
 def _part(fields: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:

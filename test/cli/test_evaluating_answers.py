@@ -88,6 +88,9 @@ def test_questions_of_a_memory(filled: Emv, model: Provider, questions: Path, ou
     for words in ('How often did opening the fridge fail?', 'Twice.',
                   "rows = events(skill='OpenFridge')", 'evidence'):
         assert words in opened.out
+    assert '  s1 2024-06-26 20:00:00 OpenFridge failed' in opened.out.splitlines()
+    assert 'reply' not in opened.out and 'state' not in opened.out
+    assert filled('--json', 'show', often['query_id']).json['evidence'] == ['s1']
     report = json.loads((out / 'report.json').read_text())
     assert report['refusals'][0] | {'refused_rightly': 1.0, 'refused_wrongly': 0.0} == (
         report['refusals'][0])
