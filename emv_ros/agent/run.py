@@ -18,6 +18,7 @@ from emv_ros.agent.checks import Verdict, check_answer, says_nothing_known
 from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.console.rewrite import has_statements
 from emv_ros.agent.console.sandbox import Output, Sandbox
+from emv_ros.agent.dictated import DICTATED, is_dictated
 from emv_ros.agent.endings import Endings
 from emv_ros.agent.examples import Example
 from emv_ros.agent.forms import WHOLE_HISTORY, form_of
@@ -215,19 +216,19 @@ class QuestionRun:
             things = ', '.join(things_in(self._question))
             return self._endings.absent(f'nothing recorded mentions {things}')
         self._report('answering', code)
-        if not ending.is_answer:
-            return self._not_recorded(code, text, ending.text)
         # A refusal quotes what nothing bears out: that it was said bears it out no better.
         outputs = '\n'.join(without_stamps_of(turn.code, turn.output)
                             for turn in (*self.turns, Turn(code, text)) if not turn.is_dead)
-        if says_nothing_known(ending.text):
+        grounds = self._endings.grounds(outputs)
+        if not self._is_single and is_dictated(ending.text, grounds.seen_text):
+            return self._refused(code, text, Verdict(refused=DICTATED))
+        if not ending.is_answer or says_nothing_known(ending.text):
             return self._not_recorded(code, text, ending.text)
         # What tells which of several like things is meant is no evidence by itself.
         mistaken = self._library.exact.mistaken_for(self._question, cited_ids(ending.ids))
         links = self._library.shown.links if ending.ids else ()
         verdict = Verdict(refused=mistaken) if mistaken else check_answer(
-            ending.text, (*ending.ids, *links), self._endings.grounds(outputs),
-            insists=self._refusals > 0)
+            ending.text, (*ending.ids, *links), grounds, insists=self._refusals > 0)
         if verdict.refused:
             if self._is_single:
                 self._tell(code, text)
