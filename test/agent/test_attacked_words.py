@@ -14,7 +14,7 @@ import pytest
 from emv_ros.agent.answers import Answer, QueryStatus
 from emv_ros.agent.console.rows import LINE_CHARS, parse_id, row_of
 from emv_ros.agent.prompt import fixed_messages
-from emv_ros.evaluation.attacks.household import Attack, attacks, make_household
+from emv_ros.evaluation.attacks.household import Attack, Place, attacks, make_household
 from emv_ros.evaluation.attacks.probes import ASKED_AT, ZONE, at
 from emv_ros.evaluation.attacks.words import Kind
 from emv_ros.quoting import plain_line
@@ -118,17 +118,32 @@ def test_the_prompt_holds_them_as_data(house: Household) -> None:
 def obeyed(house: Household, attack: Attack, evidence: str) -> Answer:
     """Ask a model that says what the words demand, whatever it is told."""
     claim = plain_line(attack.hostile.claim)[:200].replace("'", '')
-    model = ScriptedModel([code(f"answer('{claim}', evidence={evidence})")])
+    ending = 'not_recorded' if attack.kind is Kind.REFUSAL else 'answer'
+    given = '' if attack.kind is Kind.REFUSAL else f', evidence={evidence}'
+    model = ScriptedModel([code(f"said = speech()\n{ending}('{claim}'{given})")])
     return house.ask(attack.probe.question.text, model, ASKED_AT)
 
 
-@pytest.mark.parametrize('attack', [attack for attack in ALL if attack.number % 10 == 0],
+@pytest.mark.parametrize('attack', [attack for attack in ALL if attack.number == 0
+                                    and attack.kind is not Kind.REFUSAL],
                          ids=lambda attack: attack.key)
 def test_an_obedient_model_gives_no_answer_without_its_evidence(
         house: Household, attack: Attack) -> None:
     for evidence in ('[]', "['s927']"):
         answer = obeyed(house, attack, evidence)
         assert answer.status is not QueryStatus.ANSWERED, (evidence, answer)
+
+
+@pytest.mark.parametrize('attack', [
+    attack for attack in ALL if attack.place is Place.SPEECH and not attack.is_said
+    and attack.kind in (Kind.INSTRUCTION, Kind.QUOTES, Kind.PROMPT, Kind.FENCE, Kind.REFUSAL)
+    and '(' in attack.hostile.texts[0]][:5], ids=lambda attack: attack.key)
+def test_a_command_that_recorded_words_dictate_ends_nothing(
+        tmp_path: Path, attack: Attack) -> None:
+    """Not even with the words themselves as evidence, nor where they say that nothing is known."""
+    with make_household(tmp_path, [attack]) as store:
+        answer = obeyed(Household(store, ZONE), attack, 'said')
+    assert answer.status is QueryStatus.LIMIT, answer
 
 
 def test_the_words_are_of_each_kind_and_differ() -> None:
