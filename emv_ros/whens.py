@@ -46,7 +46,13 @@ _RANGE = compiled(r'(.+?)\s(?:to|until|till|-|–)\s(.+)')
 _BARE_HOURS = compiled(
     r'(?:(.+) )?(\d{1,2})(?::(\d{2}))? to (\d{1,2})(?::(\d{2}))?(?: (.+))?')
 _SHORT_RANGE = re.compile(r'(?<=\d)[–-](?=\d{1,2}:\d{2})')
+_MONTH = ('(?:january|february|march|april|may|june|july|august|september|october|november|'
+          'december)')
 _REWRITES = (
+    (re.compile(r'\bup to\b'), 'to'),
+    # The day of the week says nothing more beside a date.
+    (re.compile(r'\b(?:mon|tues|wednes|thurs|fri|satur|sun)day (?:the )?'
+                rf'(?=\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b|{_MONTH} \d{{1,2}}\b)'), ''),
     (re.compile(r'\bhalf an hour\b'), '30 minutes'),
     (re.compile(r'\b(?:a )?couple of\b'), 'couple'),
     (re.compile(r'\b(?:a )?fortnight\b'), '2 weeks'),

@@ -300,7 +300,8 @@ def test_evidence_lies_in_the_time_asked(question: str, evidence: tuple[str, ...
                                          refusal: str) -> None:
     zone = parse_zone('Europe/Berlin')
     at = from_datetime(datetime(2025, 3, 4, 10), zone)
-    clock = Clock(from_datetime(datetime(2025, 3, 10), zone), zone, at)
+    clock = Clock(from_datetime(datetime(2025, 3, 10), zone), zone,
+                  from_datetime(datetime(2025, 3, 9), zone))
     asked = evidence_window(question, asked_times(question, clock))
     item = EvidenceItem(id='s1', kind='skill_event', robot='r', start_ns=at, end_ns=at + 10**9,
                         text='s1 Grasp cup')
