@@ -58,13 +58,17 @@ def _words(text: str) -> list[str]:
 
 def run(args: argparse.Namespace, context: Context) -> int:
     """Ask, keep the results and show the report; status 1 where questions have no result."""
-    from emv_ros.evaluation.answering.ways import OURS, known
+    from emv_ros.evaluation.answering.ways import OURS, known, making_of
 
     _check(args)
     try:
         ways = known(args.way or [OURS])
     except EmvError as error:
         raise UsageError(str(error)) from error
+    if not (args.data or args.episodes):
+        for way in filter(making_of, ways):
+            raise UsageError(f'the way {way} needs a memory that is made for it: name the '
+                             'experience, --data FILE, not a memory')
     models = list(dict.fromkeys(args.model or [context.settings.model.model]))
     if wrong := [name for name in models if name in ('', 'none')]:
         raise UsageError(f'{wrong[0]!r} is no model that could answer; name one with --model')
@@ -107,7 +111,8 @@ def _asked(args: argparse.Namespace, context: Context, folder: Path, ways: Seque
             tell(f'emv eval: the last line of the results was torn: {results.dropped} bytes of '
                  'it were dropped')
         with interruptible() as cancel, Progress('emv eval qa') as progress:
-            asking = Asking(context.settings, embedder, results, _telling(progress), tell)
+            asking = Asking(context.settings, embedder, results, _telling(progress), tell,
+                            robots=context.robots)
             stand = asking.run(sets, ways, models, cancel)
         if args.judge:
             _judge(results, context)

@@ -71,13 +71,14 @@ class Asking:
     def __init__(self, settings: Settings, embedder: TextEmbedder | None, results: ResultsFile,
                  on_progress: Callable[[Stand], None] = lambda _: None,
                  tell: Callable[[str], None] = lambda _: None,
-                 make_model: MakeModel = make_client) -> None:
+                 make_model: MakeModel = make_client, robots: tuple[str, ...] = ()) -> None:
         self._settings = settings
         self._embedder = embedder
         self._results = results
         self._on_progress = on_progress
         self._tell = tell
         self._make_model = make_model
+        self._robots = robots
         self._in_a_row = 0
         self.stand = Stand()
 
@@ -85,9 +86,13 @@ class Asking:
             cancel: threading.Event | None = None) -> Stand:
         """Ask what has no result yet; ends early, in order, where `cancel` is set.
 
-        Raises EmvError where a memory cannot be made or opened, or where nothing is answered any
-        more.
+        Raises EmvError where a way lacks what it needs, where a memory cannot be made or opened,
+        or where nothing is answered any more.
         """
+        for way in ways:
+            needs_vectors = settings_of(way, self._settings).agent.way == 'search_tools'
+            if needs_vectors and self._embedder is None:
+                raise EmvError(f'the way {way} needs text vectors; retrieval.embedder is none')
         self._plan(sets, ways, models)
         for asked in sets:
             for model in models:
@@ -118,8 +123,6 @@ class Asking:
         self._on_progress(self.stand)
         with asked.open_for(way) as store:
             has_vectors = settings.retrieval.embedder != 'none' and self._embedder is not None
-            if settings.agent.way == 'search_tools' and not has_vectors:
-                raise EmvError(f'the way {way} needs text vectors; retrieval.embedder is none')
             if not has_vectors:
                 settings = replace(settings, retrieval=replace(settings.retrieval,
                                                                embedder='none'))
@@ -128,14 +131,15 @@ class Asking:
                 raise EmvError(f'the model {model} cannot be asked: {reason}')
             agent = Agent(store, settings, client, Searcher(
                 store, settings.retrieval, self._embedder if has_vectors else None))
-            last = recorded_span(store, Window())
+            last = recorded_span(store, Window(robots=self._robots))
             for question in questions:
                 if _is_set(cancel):
                     return
                 now_ns = question.query_time_ns or (last.end_ns + SECOND_NS if last else 0)
                 began = time.monotonic()
                 answer = agent.ask(Question(text=question.text, query_time_ns=now_ns,
-                                            choices=question.choices), cancel=cancel)
+                                            choices=question.choices, robots=self._robots),
+                                   cancel=cancel)
                 if answer.status is QueryStatus.CANCELED:
                     return
                 self._keep(store, asked, question, way, model, now_ns, answer)
@@ -155,7 +159,8 @@ class Asking:
             return
         self._in_a_row = 0
         self.stand.done += 1
-        self._results.add(scored(result_of(store, asked, question, way, model, now_ns, answer)))
+        found = result_of(store, asked, question, way, model, now_ns, answer)
+        self._results.add(scored(replace(found, zone=store.zone_of(self._robots))))
 
     def _count(self, way: str, model: str, seconds: float) -> None:
         self.stand.left[way, model] -= 1
@@ -178,7 +183,7 @@ def result_of(store: MemoryStore, asked: QuestionSet, question: AskedQuestion, w
         evidence=tuple({'id': item.id, 'start_ns': item.start_ns, 'end_ns': item.end_ns}
                        for item in answer.evidence),
         windows=tuple((span.start_ns, span.end_ns) for span in question.evidence),
-        shown=_shown(store, answer.query_id), query_time_ns=now_ns, zone=store.zone_of(()),
+        shown=_shown(store, answer.query_id), query_time_ns=now_ns,
         query_id=f'q{answer.query_id}' if answer.query_id else '',
         memory=str(store.folder))
 

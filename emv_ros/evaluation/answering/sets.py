@@ -71,8 +71,7 @@ def memory_that_is_there(
     @contextmanager
     def opened(way: str) -> Iterator[MemoryStore]:
         if making_of(way):
-            raise EmvError(f'the way {way} needs a memory that is made for it: name the '
-                           'experience, --data FILE, not a memory')
+            raise EmvError(f'the way {way} needs a memory that is made for it')
         with open_memory() as store:
             yield store
     return opened
