@@ -35,7 +35,7 @@ speech(text=, speaker=, when=)  what was said
 search(text, when=, k=8)  prints what is similar to the text
 days(when=)  summaries of days
 before(row, k=1)  after(row, k=1)  activities just before or after a row
-times(rows)  names(rows)  total(rows)  their times, what they are in words, summed duration
+times(rows)  names(rows)  told(rows)  total(rows)  their times, names, what they are in words, summed duration
 pick(rows_or_value)  which of the choices fits; missing=True which does not
 moves(name, at=, when=)  each time that a thing was moved; at: the very thing seen then
 still(moves, seconds)  from when it stayed put longer than that

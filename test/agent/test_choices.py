@@ -92,9 +92,9 @@ def test_a_thing_is_followed_from_where_it_was_seen(life: Household) -> None:
 
 def test_a_session_is_a_recording_or_what_has_no_pause(life: Household) -> None:
     with life.console(NOW) as console:
-        assert console.value("names(goals(when='recording 2025-05-03 10:00'))") == (
+        assert console.value("told(goals(when='recording 2025-05-03 10:00'))") == (
             'mix mortar, lay bricks, clean the bucket')
-        assert console.value("names(goals(when='session 2025-05-04 22:00'))") == 'charge battery'
+        assert console.value("told(goals(when='session 2025-05-04 22:00'))") == 'charge battery'
 
 
 def test_the_choice_stands_in_the_answer_and_in_the_trace(life: Household) -> None:

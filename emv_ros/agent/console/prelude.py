@@ -179,8 +179,12 @@ def times(rows):
     return shown + (f' and {len(rows) - 20} more' if len(rows) > 20 else '')
 
 def names(rows):
-    told = [r.name if _is_node(r) else r.told for r in rows]
-    return ', '.join(list(dict.fromkeys(told)))
+    return ', '.join(list(dict.fromkeys([r.name for r in rows])))
+
+def told(rows):
+    rows = [rows] if hasattr(rows, 'id') else rows
+    said = [r.summary if _is_node(r) else r.told for r in rows]
+    return ', '.join(list(dict.fromkeys(said)))
 
 def total(rows):
     return timedelta(seconds=round(sum([r.seconds for r in rows])))
