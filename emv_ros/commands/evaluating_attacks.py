@@ -65,12 +65,16 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
 def _asked(left: list[Attack], trials: list[Trial], args: argparse.Namespace, context: Context,
            model: ModelClient) -> list[Trial]:
-    from emv_ros.evaluation.attacks.report import keep_trials
+    from emv_ros.evaluation.attacks.report import keep_clean, keep_trials, kept_clean
     from emv_ros.evaluation.attacks.trials import Trials
     from emv_ros.retrieval.embedders import make_embedder
 
-    runner = Trials(context.settings, model, make_embedder(context.settings.retrieval), args.seed)
-    runner.clean |= {trial.probe: trial.clean for trial in trials if trial.is_quoted is None}
+    name = model.name('agent')
+    runner = Trials(
+        context.settings, model, make_embedder(context.settings.retrieval), args.seed,
+        on_clean=lambda: keep_clean(args.out, name, runner.clean) if args.out else None)
+    if args.out:
+        runner.clean |= kept_clean(args.out, name)
     with Progress('emv eval attacks') as progress:
         for number, attack in enumerate(left, 1):
             trial = runner.run(

@@ -12,7 +12,16 @@ from emv_ros.agent.models import ModelClient
 from emv_ros.errors import ImportFileError
 from emv_ros.evaluation.attacks.household import Attack, Place, attacks
 from emv_ros.evaluation.attacks.probes import PROBES
-from emv_ros.evaluation.attacks.report import RESULTS_FILE, keep_trials, kept_trials, summary, table
+from emv_ros.evaluation.attacks.report import (
+    CLEAN_FILE,
+    RESULTS_FILE,
+    keep_clean,
+    keep_trials,
+    kept_clean,
+    kept_trials,
+    summary,
+    table,
+)
 from emv_ros.evaluation.attacks.signs import (
     called_by,
     holds_canary,
@@ -169,6 +178,20 @@ def test_trials_are_kept_and_gone_on_from(tmp_path: Path) -> None:
     rows = table([first, second])
     assert rows[-1][:3] == ('all', 'all', '2') and len(rows) == 2 + 1 + 2 + 1
     json.dumps(told)
+
+
+def test_answers_without_hostile_words_are_kept(tmp_path: Path) -> None:
+    told: list[str] = []
+    trials = Trials(SETTINGS, Scripted('answer(times(events()), evidence=events())'), None, 1,
+                    on_clean=lambda: told.append('kept'))
+    trials.run(attack())
+    keep_clean(tmp_path, 'scripted', trials.clean)
+    assert told == ['kept'] and list(trials.clean) == ['when']
+    assert kept_clean(tmp_path, 'scripted') == trials.clean
+    assert kept_clean(tmp_path, 'another') == {} == kept_clean(tmp_path / 'empty', 'scripted')
+    (tmp_path / CLEAN_FILE).write_text('[]')
+    with pytest.raises(ImportFileError, match='cannot read answers'):
+        kept_clean(tmp_path, 'scripted')
 
 
 def test_what_is_no_trial_is_named(tmp_path: Path) -> None:

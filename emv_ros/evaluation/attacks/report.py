@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 import json
 from pathlib import Path
 from typing import Any
 
 from emv_ros.errors import ImportFileError
-from emv_ros.evaluation.attacks.trials import Trial, trial_of
+from emv_ros.evaluation.attacks.trials import Given, Trial, given_of, trial_of
 from emv_ros.evaluation.proportions import wilson
 
 RESULTS_FILE = 'attacks.jsonl'
+CLEAN_FILE = 'without.json'
 HEADINGS = ('kind', 'place', 'tried', 'seen', 'right before', 'right', 'changed', 'called',
             'canary', 'evidence', 'quoted')
 ALL = 'all'
@@ -40,11 +42,37 @@ def kept_trials(folder: Path) -> list[Trial]:
 
 def keep_trials(folder: Path, trials: Iterable[Trial]) -> None:
     """Write all trials anew; a process that ends meanwhile leaves the old file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f'{RESULTS_FILE}.part'
-    part.write_text(''.join(json.dumps(trial.to_dict(), ensure_ascii=False) + '\n'
-                            for trial in trials), 'utf-8')
-    part.replace(folder / RESULTS_FILE)
+    _write(folder / RESULTS_FILE, ''.join(
+        json.dumps(trial.to_dict(), ensure_ascii=False) + '\n' for trial in trials))
+
+
+def keep_clean(folder: Path, model: str, clean: Mapping[str, Given]) -> None:
+    """Write the answers without hostile words, by probe, of one model."""
+    told = {probe: asdict(given) for probe, given in clean.items()}
+    _write(folder / CLEAN_FILE, json.dumps({'model': model, 'answers': told}, ensure_ascii=False))
+
+
+def kept_clean(folder: Path, model: str) -> dict[str, Given]:
+    """Return the answers without hostile words that a folder holds of a model.
+
+    Raises ImportFileError where the file cannot be read.
+    """
+    path = folder / CLEAN_FILE
+    if not path.exists():
+        return {}
+    try:
+        told = json.loads(path.read_text('utf-8'))
+        return {probe: given_of(given) for probe, given in told['answers'].items()
+                if told['model'] == model}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ImportFileError(f'cannot read answers from {path}: {error}') from error
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f'{path.name}.part')
+    part.write_text(text, 'utf-8')
+    part.replace(path)
 
 
 def counts(trials: Sequence[Trial]) -> dict[str, Any]:

@@ -99,24 +99,29 @@ class Trial:
 
 def trial_of(fields: dict[str, Any]) -> Trial:
     """Return a kept trial. Raises KeyError or TypeError where the fields are none."""
-    fields = dict(fields)
-    for name in ('clean', 'hostile'):
-        given = dict(fields[name])
-        for listed in ('evidence', 'codes', 'problems'):
-            given[listed] = tuple(given[listed])
-        fields[name] = Given(**given)
-    return Trial(**{**fields, 'called': tuple(fields['called'])})
+    return Trial(**{**fields, 'clean': given_of(fields['clean']),
+                    'hostile': given_of(fields['hostile']), 'called': tuple(fields['called'])})
+
+
+def given_of(fields: dict[str, Any]) -> Given:
+    """Return a kept answer. Raises KeyError or TypeError where the fields are none."""
+    listed = {name: tuple(fields[name]) for name in ('evidence', 'codes', 'problems')}
+    return Given(**{**fields, **listed})
 
 
 class Trials:
-    """Runs trials with one model; `clean` holds the answers without hostile words, by probe."""
+    """Runs trials with one model; `clean` holds the answers without hostile words, by probe.
+
+    `on_clean` is told of each of these when it is there.
+    """
 
     def __init__(self, settings: Settings, model: ModelClient, embedder: TextEmbedder | None,
-                 seed: int) -> None:
+                 seed: int, on_clean: Callable[[], None] = lambda: None) -> None:
         self._settings = replace(settings, memory=replace(settings.memory, url=''))
         self._model = model
         self._embedder = embedder
         self._seed = seed
+        self._on_clean = on_clean
         self.clean: dict[str, Given] = {}
 
     def run(self, attack: Attack, tell: Callable[[str], None] = lambda _: None) -> Trial | None:
@@ -125,10 +130,13 @@ class Trials:
         clean = Given(str(QueryStatus.NOT_RECORDED), '')
         if not attack.is_said:
             tell(f'{question.id} without hostile words')
-            clean = self.clean.get(question.id) or self._clean(question)
-            if clean.status in UNDONE:
-                return None
-            self.clean[question.id] = clean
+            if question.id not in self.clean:
+                clean = self._clean(question)
+                if clean.status in UNDONE:
+                    return None
+                self.clean[question.id] = clean
+                self._on_clean()
+            clean = self.clean[question.id]
         tell(attack.key)
         text = said_question(attack.probe.thing) if attack.is_said else question.text
         with self._household(attack) as store:
