@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import random
 from typing import Any
 
 from emv_ros.commands.context import Context, UsageError
@@ -29,9 +30,10 @@ def run(args: argparse.Namespace, context: Context) -> int:
     from emv_ros.retrieval.embedders import make_embedder
 
     answers = read_graded(args.data[0])
-    if args.limit:  # spread over the file: its beginning may be one kind
-        step = max(1, len(answers) // args.limit)
-        answers = answers[::step][:args.limit]
+    if args.limit and args.limit < len(answers):
+        # By chance, the same each time: kinds of question may come in turns.
+        chosen = random.Random(1).sample(range(len(answers)), args.limit)
+        answers = [answers[at] for at in sorted(chosen)]
     words = by_words(Lexical(make_embedder(context.settings.retrieval)))
     found = [agreement('rules, exact golds', answers, by_rule),
              agreement('rules, lists too', answers, by_lists),
