@@ -40,15 +40,18 @@ def claimed_days_ago(answer: str, times: Sequence[ClaimedTime], now_ns: int,
 def _counted(text: str, pattern: re.Pattern[str]) -> set[int]:
     found = set()
     for match in pattern.finditer(text):
-        count = match['count'].lower()
-        number = 1 if count in ('a', 'an') else int(WORDS.get(count, count))
-        weeks = match.groupdict().get('unit', '').lower().startswith('week')
         if is_denied(text, match.start()):
             continue
-        found.add(number * (7 if weeks else 1))
-        if other := _HEDGE_BEFORE.search(text, 0, match.start()):
-            found.add(-1 - len(other[0]))  # '2 or 3 days': what is hedged is not one number
+        is_weeks = match.groupdict().get('unit', '').lower().startswith('week')
+        hedged = _HEDGE_BEFORE.search(text, 0, match.start())  # '2 or 3 days' are two numbers
+        for told in (match, hedged) if hedged else (match,):
+            found.add(_number(told['count']) * (7 if is_weeks else 1))
     return found
+
+
+def _number(word: str) -> int:
+    word = word.lower()
+    return 1 if word in ('a', 'an') else int(WORDS.get(word, word))
 
 
 def _named(text: str) -> set[int]:
