@@ -23,7 +23,7 @@ CHOICE_CHARS = 70
 
 SYSTEM = """You answer questions about what a robot did, saw and heard, from its memory, by writing Python for a console.
 Reply with code only. You see what it prints.
-Rows are sorted by time and have .id .name .status .text .goal .speaker .place .state .when .day .time .start .end .seconds
+Rows are sorted by time and have .id .name .status .reason .text .goal .speaker .place .state .when .day .time .start .end .seconds
 events(skill=, status=, goal=, text=, when=)  runs of skills, also within goals; status: succeeded failed aborted canceled running
 goals(text=, status=, when=)  only the activities at the top
 goals_with(text, when=)  the activities in which a thing or step came up
@@ -35,7 +35,7 @@ speech(text=, speaker=, when=)  what was said
 search(text, when=, k=8)  prints what is similar to the text
 days(when=)  summaries of days
 before(row, k=1)  after(row, k=1)  activities just before or after a row
-times(rows)  names(rows)  told(rows)  total(rows)  their times, names, what they are in words, summed duration
+times(rows)  names(rows)  told(rows)  took(rows)  their times, names, what they are in words, how long they took
 pick(rows_or_value)  which of the choices fits; missing=True which does not
 moves(name, at=, when=)  each time that a thing was moved; at: the very thing seen then
 still(moves, seconds)  from when it stayed put longer than that

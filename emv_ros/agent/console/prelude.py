@@ -35,6 +35,7 @@ class Record:
         self.seconds = d['seconds']
         self.count = d['count']
         self.told = d['told']
+        self.reason = d['reason']
         self.line = d['line']
     def __str__(self):
         return self.line
@@ -188,6 +189,14 @@ def told(rows):
 
 def total(rows):
     return timedelta(seconds=round(sum([r.seconds for r in rows])))
+
+def took(rows):
+    left, parts = round(sum([r.seconds for r in rows])), []
+    for unit, size in (('hour', 3600), ('minute', 60), ('second', 1)):
+        count, left = left // size, left % size
+        if count:
+            parts.append(f'{count} {unit}' + ('' if count == 1 else 's'))
+    return ' '.join(parts) or '0 seconds'
 
 def _ids_of(x):
     if x is None:

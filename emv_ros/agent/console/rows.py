@@ -67,7 +67,8 @@ def row(kind: str, ref_id: int | None, robot: str, span: Interval, zone: tzinfo,
         'id': shown_id(kind, ref_id), 'kind': kind, 'robot': robot,
         'name': clean(name), 'text': clean(text),
         'status': '', 'goal': '', 'event': '', 'speaker': '', 'instance': '', 'place': '',
-        'state': '', 'parameters': {}, 'told': '', 'count': 1, 'start': start, 'end': end,
+        'state': '', 'parameters': {}, 'told': '', 'reason': '',
+        'count': 1, 'start': start, 'end': end,
         'day': f'{start:%Y-%m-%d}', 'time': f'{start:%H:%M:%S}', 'when': format_span(span, zone),
         'duration': timedelta(seconds=round(seconds)), 'seconds': round(seconds, 3)}
     fields.update({key: clean(value) if isinstance(value, str) else value
@@ -99,6 +100,7 @@ def skill_row(event: SkillEvent, zone: tzinfo) -> dict[str, Any]:
     text = ' '.join(part for part in (event.narration, told) if part)
     return row('skill_event', event.id, event.robot, span_of(event), zone, name=event.skill,
                text=text, status=str(event.status), goal=' > '.join(event.goal_stack),
+               reason=event.narration,
                told=told_of(event.skill, values.values(), str(event.status)),
                parameters={clean(name): clean(value)
                            for name, value in list(values.items())[:20]})
