@@ -16,10 +16,11 @@ from emv_ros.evaluation.answering.plots import bars_of, drawn, lines_of
 from emv_ros.evaluation.answering.report import report_of
 from emv_ros.evaluation.answering.results import Result, ResultsFile, read_results
 from emv_ros.evaluation.answering.scored import scored
-from emv_ros.evaluation.answering.sets import chosen
+from emv_ros.evaluation.answering.sets import chosen, digest_of, made_below
 from emv_ros.evaluation.answering.tables import markdown
 from emv_ros.evaluation.answering.ways import WAYS, known, making_of, settings_of
 from emv_ros.evaluation.questions import AskedQuestion
+from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import Settings, with_values
 
 TEXT, NONE = {'kind': 'text', 'text': 'x'}, {'kind': 'none'}
@@ -148,6 +149,30 @@ def test_questions_are_chosen_by_kind_and_number() -> None:
     assert [item.id for item in chosen(asked, ['b'], 1)] == ['b0']
     with pytest.raises(EmvError, match="two questions have the id 'a0'"):
         chosen([*asked, asked[0]])
+
+
+def test_a_memory_of_something_else_is_not_taken(tmp_path: Path) -> None:
+    made: list[Any] = []
+
+    def make(folder: Path, settings: Settings) -> None:
+        made.append(folder)
+        MemoryStore.open(settings.memory, folder).close()
+
+    data, others = tmp_path / 'day.jsonl', with_values(Settings(), {'biography.identity': 'name'})
+    data.write_text('1')
+    opened = made_below(tmp_path / 'day', Settings(), make, made.append, digest_of(data))
+    for way in ('ours', 'whole-history', 'by-name', 'by-name'):
+        with opened(way) as store:
+            assert store.folder.name == ('day-by-name' if way == 'by-name' else 'day')
+    made_folders = [item for item in made if isinstance(item, Path)]
+    assert [folder.name for folder in made_folders] == ['.day.part', '.day-by-name.part']
+    with pytest.raises(EmvError, match="biography.identity was 'looks', is 'name'"), made_below(
+            tmp_path / 'day', others, make, made.append, digest_of(data))('ours'):
+        pass
+    data.write_text('2')
+    with pytest.raises(EmvError, match='made otherwise: source was'), made_below(
+            tmp_path / 'day', Settings(), make, made.append, digest_of(data))('ours'):
+        pass
 
 
 def test_an_account_names_what_differs(tmp_path: Path) -> None:

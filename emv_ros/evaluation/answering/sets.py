@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+import hashlib
+import json
 from pathlib import Path
 import shutil
+from typing import Any
 
+from emv_ros import __version__
 from emv_ros.errors import EmvError
 from emv_ros.evaluation.answering.ways import making_of, settings_of
 from emv_ros.evaluation.evaluated_memory import make_memory
 from emv_ros.evaluation.questions import AskedQuestion
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.embedders import TextEmbedder
-from emv_ros.settings import Settings
+from emv_ros.settings import Settings, walk
 
 Tell = Callable[[str], None]
 Maker = Callable[[Path, Settings], None]
+
+ACCOUNT = 'made.json'
+# The areas of settings that a memory is made with.
+MAKING = ('ingest.', 'privacy.', 'perception.', 'biography.', 'tree.')
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ def memory_for_file(data: Path, folder: Path, settings: Settings, embedder: Text
     """Return what opens the memory of an experience file, made below `folder`."""
     def make(made_in: Path, chosen_settings: Settings) -> None:
         make_memory(made_in, data, chosen_settings, embedder, tell)
-    return made_below(folder / data.stem, settings, make, tell)
+    return made_below(folder / data.stem, settings, make, tell, digest_of(data))
 
 
 def memory_that_is_there(
@@ -77,30 +85,72 @@ def memory_that_is_there(
     return opened
 
 
-def made_below(folder: Path, settings: Settings, make: Maker,
-               tell: Tell) -> Callable[[str], AbstractContextManager[MemoryStore]]:
-    """Return what opens the memory in a folder, or, of a way that needs its own, beside it."""
+def made_below(folder: Path, settings: Settings, make: Maker, tell: Tell,
+               source: str = '') -> Callable[[str], AbstractContextManager[MemoryStore]]:
+    """Return what opens the memory in a folder, or, of a way that needs its own, beside it.
+
+    `source` says what the memory is made of. Opening raises EmvError for one of anything else.
+    """
     @contextmanager
     def opened(way: str) -> Iterator[MemoryStore]:
         making = making_of(way)
         made = folder.with_name(f'{folder.name}-{making}') if making else folder
         chosen_settings = settings_of(making, settings) if making else settings
-        if not (made / 'memory.db').exists():
-            made_whole(made, lambda part: make(part, chosen_settings), tell)
+        made_whole(made, lambda part: make(part, chosen_settings), tell,
+                   made_with(chosen_settings, source))
         memory = replace(settings.memory, folder=str(made), url='')
         with MemoryStore.open(memory, made) as store:
             yield store
     return opened
 
 
-def made_whole(folder: Path, make: Callable[[Path], None], tell: Tell) -> None:
-    """Make a folder beside its place: one that was broken off is never taken for a whole one."""
+def made_with(settings: Settings, source: str) -> dict[str, Any]:
+    """Return what a memory depends on: what it is made of, and the settings that make it."""
+    names = [name for name, _ in walk() if name.startswith(MAKING) or name == 'retrieval.embedder']
+    return {'version': __version__, 'source': source, **{
+        name: getattr(getattr(settings, name.partition('.')[0]), name.partition('.')[2])
+        for name in names}}
+
+
+def made_whole(folder: Path, make: Callable[[Path], None], tell: Tell,
+               account: dict[str, Any]) -> None:
+    """Make a memory where there is none yet, beside its place: one is there whole or not at all.
+
+    Raises EmvError, naming what differs, where one is there that was made otherwise.
+    """
+    if (folder / 'memory.db').exists():
+        _check_made(folder, account)
+        return
     part = folder.with_name(f'.{folder.name}.part')
     shutil.rmtree(part, ignore_errors=True)
     part.parent.mkdir(parents=True, exist_ok=True)
     tell(f'making {folder.name}')
     make(part)
     try:
+        (part / ACCOUNT).write_text(json.dumps(account, indent=1) + '\n', 'utf-8')
         part.replace(folder)
     except OSError as error:
         raise EmvError(f'{folder} holds something else: {error}') from error
+
+
+def _check_made(folder: Path, account: dict[str, Any]) -> None:
+    path = folder / ACCOUNT
+    if not path.exists():  # made by `emv eval retrieval --keep`
+        return
+    try:
+        before = json.loads(path.read_text('utf-8'))
+    except (OSError, ValueError) as error:
+        raise EmvError(f'cannot read {path}: {error}') from error
+    if differences := [f'{name} was {before.get(name)!r}, is {value!r}'
+                       for name, value in account.items() if before.get(name) != value]:
+        raise EmvError(f'the memory in {folder} was made otherwise: {"; ".join(differences)}. '
+                       'Remove it, or name another folder')
+
+
+def digest_of(path: Path) -> str:
+    """Return what tells a file from others. Raises EmvError where it cannot be read."""
+    try:
+        with path.open('rb') as file:
+            return hashlib.file_digest(file, 'sha256').hexdigest()[:16]
+    except OSError as error:
+        raise EmvError(f'cannot read {path}: {error.strerror or error}') from error
