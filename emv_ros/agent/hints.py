@@ -6,10 +6,15 @@ import re
 
 HINTS = (
     (r'IndexError', 'there are no rows: test `if rows:` first, or try search(text)'),
+    (r"NameError: name '(rows|others|parts|first|nodes)'",
+     'names come from code before: write rows = … in the same command'),
+    (r'KeyError', "a row's parameters differ: print(rows[0].parameters), or use rows[0].text"),
+    (r'fit alike', 'narrow the rows by skill=, text=, goal= or when='),
+    (r'is no id that was shown', 'pass rows that a function returned'),
     (r"NameError: name '(\w+)'", 'only the listed functions exist; look with search(text)'),
     (r"AttributeError.*'list'", 'the functions return lists: use rows[0], rows[-1] or a loop'),
     (r"AttributeError: '(Record|Node)'",
-     'a row has .name .status .text .goal .place .when .day .start .end'),
+     'a row has .name .status .reason .text .goal .place .when .day .start .end'),
     (r'TypeError.*unexpected keyword|TypeError.*argument', 'use the arguments as listed'),
     (r'TypeError.*offset-(naive|aware)',
      'times of rows are local and have no tzinfo: leave it away'),
