@@ -17,9 +17,12 @@ from emv_ros.retrieval.similarity import Similarity
 
 FILE = Path(__file__).with_name('examples.json')
 # Kinds of question; what the first pattern finds in a question is its kind.
-KINDS = (r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
+KINDS = (r'order\b', r'each of',
+         r'(?:of the|there are) two|(?:the|and the) same|in your hand',
+         r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
          r'how (?:many|often)|number of|count', r'how (?:long|much time)', r'why|reason',
-         r'where|(?:which|what) place', r'who\b|whom|whose|wish(?:ed)?\b',
+         r'where|(?:which|what) place',
+         r'who\b|whom|whose|wish(?:ed)?\b|request|(?:ask|want)(?:ed)? you\b',
          r'(?:right|just|directly|immediately|straight) (?:before|after)|next|followed',
          r'first|oldest|earliest|begins?',
          r'most recently|last(?! (?:\w*day|week|month|year|night))',
@@ -27,9 +30,9 @@ KINDS = (r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is 
          r'before|after', r'when|(?:what|which) time', r'which days?|(?:what|which) date',
          r'say|said|tell|told|mention\w*', r'summar|highlight|describe',
          r'(?:in|during) (?:which|what)|'
-         r'(?:task|job|activit)\w*\b.*\b(?:with|need\w*|handle|took|use\w*)',
-         r'(?:wrong|fail\w*|vain)',
-         r'what did you do|(?:task|job|activit)\w*|what have you',
+         r'(?:task|job|activit)\w*\b.*\b(?:with|need\w*|handle|took|use\w*|made)',
+         r'(?:wrong|fail\w*|vain|slip\w*|grasp\w*)',
+         r'what did you do|(?:task|job|activit)\w*|what have you|everything|busy',
          r'(?:what|which)\b.*\b(?:object|thing|one)s?',
          r'^\W*(?:(?!what|which|there|you|in|on|by|of|from)\w+ ){0,2}'
          r'(?:did|have|has|was|were|is|are)\b',
@@ -37,7 +40,7 @@ KINDS = (r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is 
 SAME_KIND = 0.4
 SAME_TIME = 0.15
 SAME_STATUS = 0.3
-SAME_FORM = 0.5  # 'the mug I drank from'
+SAME_FORM = 0.25  # 'the mug I drank from'
 _STATUS = re.compile(r'\b(?:fail|abort|cancel|succe)', re.IGNORECASE)
 _NAME = re.compile(r'\b[a-z]*[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b\w+_\w+\b')
 _DIGITS = re.compile(r'\d+')
@@ -82,7 +85,8 @@ def masked(question: str) -> str:
 def kind_of(question: str) -> int:
     """Return which of KINDS the question is; their number where it is none."""
     for index, pattern in enumerate(KINDS):
-        if re.search(pattern if pattern[0] == '^' else rf'\b(?:{pattern})', question, re.IGNORECASE):
+        told = pattern if pattern[0] == '^' else rf'\b(?:{pattern})'
+        if re.search(told, question, re.IGNORECASE):
             return index
     return len(KINDS)
 

@@ -49,7 +49,11 @@ _HOUSE: tuple[tuple[str, str, str, str, str, Values, str], ...] = (
      {'person': 'Peter'}, 'the door was locked'),
     ('CleanWindow', '2025-05-05 09:00:00', '2025-05-05 09:30:00', '', '', {}, ''),
     ('WipeGlass', '2025-05-05 09:05:00', '2025-05-05 09:20:00', '', 'CleanWindow',
-     {'thing': 'sponge'}, ''))
+     {'thing': 'sponge'}, ''),
+    ('TakeThing', '2025-05-05 09:02:00', '2025-05-05 09:02:20', 'failed', 'CleanWindow',
+     {'thing': 'rag'}, 'it slipped'),
+    ('ScrapeGlass', '2025-05-05 09:21:00', '2025-05-05 09:22:00', '', 'CleanWindow',
+     {'thing': 'spoon_1'}, ''))
 _WET, _SMOOTH = 'Wet the bricks', 'Smooth the joint with a wet sponge'
 _WORKSHOP: tuple[tuple[str, str, str, str, str, Values, str], ...] = (
     ('put_on_scale', '10:01:00', '10:01:30', '', 'Mixing Mortar',
@@ -76,6 +80,7 @@ _SEEN = (('2025-05-01 10:00:00', 'blue bowl', '', 'shelf'),
          ('2025-05-01 10:02:00', 'book', '', 'bed'),
          ('2025-05-01 10:03:00', 'bottle', '', 'tray'),
          ('2025-05-02 10:01:00', 'umbrella', '', 'rack'),
+         ('2025-05-03 14:20:00', 'spoon', 'spoon_2', 'shelf'),
          ('2025-05-05 10:00:00', 'pen', '', 'desk'))
 
 
@@ -95,7 +100,8 @@ def records() -> Iterator[Record]:
         yield Utterance(stamp_ns=stamp(when), speaker=speaker, text=text)
     for when, name, instance, place in _SEEN:
         yield Scene(stamp_ns=stamp(when), objects=(SceneObject(name=name, instance=instance),),
-                    relations=(SceneRelation(subject=name, predicate='on', object=place),))
+                    relations=(SceneRelation(subject=instance or name, predicate='on',
+                                             object=place),))
 
 
 def stamp(when: str) -> int:

@@ -96,7 +96,7 @@ def test_a_question_with_choices_gets_examples_with_choices() -> None:
     assert all(item.choices for item in choose(question, 4, Similarity(), has_choices=True))
     assert not any(item.choices for item in choose(question, 4, Similarity()))
     last = choose(question, 4, Similarity(), has_choices=True)[-1]
-    assert last.question.startswith('In which order')
+    assert last.question.startswith('What was the order')
 
 
 def test_no_examples_where_none_are_wanted() -> None:

@@ -129,7 +129,8 @@ class ExactRows:
     def where(self, name: Any, at: Any) -> Rows:
         """Return the last time that a thing was seen up to a time; of like things one row each."""
         end = None if at is None else self._windows.clock.interval_of(at)
-        rows = self.seen(name, None, None, None, None, None)
+        rows = self._seen(self._windows.whole, '', text_of(name)) if text_of(name) else []
+        rows = self._ordered(rows, None) or self.seen(name, None, None, None, None, None)
         known = rows if end is None else [
             row for row in rows if self._start_of(row) < end.end_ns]
         latest = {row['instance'] or row['name']: row for row in known}
