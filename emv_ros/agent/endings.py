@@ -13,6 +13,7 @@ from emv_ros.agent.console.library import Library
 from emv_ros.agent.prompt import listed
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import in_words, without_echo
+from emv_ros.errors import EmvError
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
@@ -70,7 +71,19 @@ class Endings:
         """Return what resembles the question most, under a status that says how it came to it."""
         text, evidence = in_words(self.library.store, self.hits(BEST), self.window,
                                   self.library.zone)
-        return Answer(status=status, answer=text, message=why, evidence=evidence)
+        return Answer(status=status, answer=text, message=why, evidence=evidence,
+                      choice=self._nearest_choice())
+
+    def _nearest_choice(self) -> int | None:
+        """Return the choice that what resembles the question bears out, if it does one."""
+        if not self.library.choices:
+            return None
+        try:
+            rows = self.library.search(self.question, None, None, None, BEST)
+            picked = self.library.choosing.pick(rows, None, False)
+        except EmvError:  # none fits, or several alike
+            return None
+        return self.library.choices.index(picked)
 
     def hits(self, count: int) -> list[Hit]:
         """Return what resembles the question."""

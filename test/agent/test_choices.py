@@ -117,3 +117,20 @@ def test_choices_are_data(life: Household) -> None:
                       choices=('cellar', attack))
     assert answer.choice == 1 and '<|im_end|>' not in model.last_prompt
     assert '\nanswer("x")' not in model.last_prompt
+
+
+def test_what_a_choice_was_picked_by_is_its_evidence(life: Household) -> None:
+    model = ScriptedModel([code("answer(pick(goals(when='2025-05-04')))")])
+    answer = life.ask('Where did you go on May 4?', model, '2025-05-05 18:00',
+                      choices=('cellar', 'garage'))
+    assert answer.choice == 1 and len(answer.evidence) == 2
+
+
+def test_at_a_limit_the_choice_is_what_search_bears_out(life: Household) -> None:
+    model = ScriptedModel([code('x = 1')])
+    answer = life.ask('Did you go to the garage or charge the battery at 22:30?', model,
+                      '2025-05-05 18:00', choices=('lay bricks', 'clean window', 'unknown thing'))
+    assert answer.status is QueryStatus.LIMIT and answer.choice is None
+    answer = life.ask('What about the garage?', model, '2025-05-05 18:00',
+                      choices=('dishwasher', 'garage'))
+    assert answer.status is QueryStatus.LIMIT and answer.choice == 1

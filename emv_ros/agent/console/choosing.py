@@ -39,6 +39,7 @@ class Choosing:
         self._windows = windows
         self._shown = shown
         self._choices = choices
+        self.picked_by: tuple[str, ...] = ()  # the rows that the latest pick() went by
 
     def pick(self, given: Any, among: Any, is_missing: Any) -> str:
         """Return the choice that rows or values bear out best; `is_missing`: the least."""
@@ -50,6 +51,7 @@ class Choosing:
             self._add(found, item)
         index = pick(choices, found, self._windows.clock, self._searcher.similarity,
                      is_missing is True)
+        self.picked_by = tuple(str(item['id']) for item in items if isinstance(item, dict))
         return choices[index]
 
     def _add(self, found: Given, item: Any) -> None:

@@ -171,6 +171,8 @@ class Library:
     def answer(self, text: Any, ids: Any = ()) -> None:
         """Take the answer; the checks come after the command."""
         listed = ids if isinstance(ids, (list, tuple)) else [ids]
+        if self.choices and not listed:
+            listed = self.choosing.picked_by
         self.ending = Ending(str(text)[:MAX_ANSWER_CHARS],
                              tuple(str(item)[:200] for item in listed[:MAX_IDS]))
 
