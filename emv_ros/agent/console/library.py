@@ -30,6 +30,7 @@ from emv_ros.retrieval.finding import NO_NEW, Finder
 from emv_ros.retrieval.search import Searcher
 from emv_ros.retrieval.terms import squash
 from emv_ros.retrieval.units import Unit
+from emv_ros.timeline import Interval
 
 MAX_ANSWER_CHARS = 10_000
 MAX_IDS = 1000
@@ -65,7 +66,7 @@ class Library:
         self.lookups = 0  # calls that came back, with or without rows
         self._searcher = searcher
         self._pictures = pictures
-        self.session = lambda stamp_ns: session_at(store, window, stamp_ns)
+        self._window = window
         self._windows = Windows(window, clock, names_a_time, self.shown.note, self.session)
         self._calls_left = max_calls
         self._top_level = top_level
@@ -78,6 +79,10 @@ class Library:
         self._read: set[tuple[str, int]] = set()
         self._searched: dict[tuple[str, Window], list[dict[str, Any]]] = {}
         self.tree = TreeCalls(state, searcher.similarity, self._windows, self.shown)
+
+    def session(self, stamp_ns: int) -> Interval:
+        """Return the session that begins about or lasts at a stamp."""
+        return session_at(self.store, self._window, stamp_ns)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by the names that the prelude calls."""
