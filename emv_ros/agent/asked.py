@@ -14,6 +14,8 @@ from emv_ros.memory.names import stem
 
 # Words that ask, tell a time, or that any memory holds.
 GENERIC = frozenset("""
+able busy deal different directly follow followed following handle handled job jobs keep kept
+manage managed number passed place reason request true unable vain wanted whether wish wished work worked works wrong
 a about above across action activities activity after afternoon afterwards again ago all also
 always am an and any anybody anyone anything april are around as asked at august autumn away be
 became because been before began being below between both but by came can caught clock complete
