@@ -129,8 +129,10 @@ class Endings:
         return evidence_window(self.question, times)
 
     def _text_of(self, item: EvidenceItem) -> str:
-        """Return the words behind a piece of evidence, and those of the question it stands for."""
-        return f'{self.words.text_of(item)} {self.library.shown.explained.get(item.id, "")}'
+        """Return the words behind a piece of evidence, also those that it was asked for with."""
+        shown = self.library.shown
+        trigger = getattr(shown.records.get(item.id), 'trigger', '')
+        return f'{self.words.text_of(item)} {trigger} {shown.explained.get(item.id, "")}'
 
 
 def _is_near(hits: Sequence[Hit]) -> bool:
