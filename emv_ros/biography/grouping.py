@@ -5,11 +5,15 @@ side do to looks shows within a group, and of two groups of one thing the looks 
 that. So groups that are alike within have to be as alike to each other. Looks of one day, in one
 light and from one side, tell too little of that: within a group pairs of looks count that are of
 two days. Beside them one pair is assumed, so that one alone has a mean, too: `alone`.
+
+What went together first knew least. So when the groups are there each unit is looked at again: it
+goes where it is more like the others, and two that only keep each other out trade places.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +22,10 @@ Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]  # n × n, symmetric
 
 NEVER = -np.inf
+# How often groups are joined, and their units settled: the second time the groups know more.
+ROUNDS = 2
+# Means that differ by less are equal: sums of floats in another order do.
+ROUNDING = 1e-9
 
 
 @dataclass(slots=True)
@@ -49,6 +57,11 @@ class Groups:
             sums[first] += sums[second]
             sums[:, first] += sums[:, second]
 
+    def of_groups(self, at: NDArray[np.int64]) -> Groups:
+        """Return the sums of groups, numbered from 0, of which one holds each unit."""
+        return Groups(*(_summed(_summed(sums, at).T, at).T for sums in (
+            self.cosines, self.pairs, self.day_cosines, self.day_pairs)))
+
     def likeness(self, at: int, alone: float) -> Numbers:
         """Return how like one group is to each: 1 where they differ no more than looks within."""
         pairs = (np.diagonal(self.pairs) - np.diagonal(self.day_pairs)) / 2
@@ -58,7 +71,25 @@ class Groups:
         return np.asarray(between / np.sqrt(within[at] * within))
 
 
-def group(groups: Groups, barred: Flags, least: float, alone: float) -> NDArray[np.int64]:
+def group(units: Groups, barred: Flags, least: float, alone: float) -> NDArray[np.int64]:
+    """Return the group of each of n units, by the place of one that was in it.
+
+    The likest are joined while they reach `least`, then units settle, see `joined` and `settled`;
+    and once more. What has no looks stays by itself, and two that are barred are never in one
+    group.
+    """
+    labels = np.arange(len(barred))
+    if len(barred) < 2:
+        return labels
+    for _ in range(ROUNDS):
+        places, at = np.unique(labels, return_inverse=True)
+        apart = _summed(_summed(barred, at).T, at) > 0
+        labels = places[joined(units.of_groups(at), apart, least, alone)[at]]
+        labels = settled(units, barred, labels)
+    return labels
+
+
+def joined(groups: Groups, barred: Flags, least: float, alone: float) -> NDArray[np.int64]:
     """Return the group of each of n: the two likest become one, as long as they reach `least`.
 
     What has no looks stays by itself. Two that are barred are never in one group. `groups` is used
@@ -94,3 +125,61 @@ def group(groups: Groups, barred: Flags, least: float, alone: float) -> NDArray[
         best[first] = row.argmax()
         better = like[:, first] > like[np.arange(count), best]
         best[better] = first
+
+
+def settled(units: Groups, barred: Flags, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the group of each unit, where none is more like another group than like its own.
+
+    How like a unit is to a group is the mean cosine to the others in it. The greatest gain goes
+    first, and no unit moves that is alone. Two units trade places where each alone keeps the other
+    out, and both together gain.
+    """
+    places, at = np.unique(labels, return_inverse=True)
+    every = np.arange(len(at))
+    cosines, pairs, bars = (_summed(over, at) for over in (units.cosines, units.pairs, barred))
+    for _ in range(2 * len(at)):  # it could go round in circles
+        pairs_left = pairs[every, at] - np.diagonal(units.pairs)
+        own = np.where(pairs_left > 0, (cosines[every, at] - np.diagonal(units.cosines))
+                       / np.maximum(pairs_left, 1), np.inf)
+        mean = np.where((pairs > 0) & (bars == 0), cosines / np.maximum(pairs, 1), NEVER)
+        mean[every, at] = NEVER
+        gains = mean.max(axis=1) - own
+        unit = int(gains.argmax())
+        moves = [(unit, int(mean[unit].argmax()))] if gains[unit] > ROUNDING else (
+            _trade(units, barred, at, own, (cosines, pairs, bars)))
+        if not moves:
+            break
+        for unit, to in moves:
+            for sums, over in ((cosines, units.cosines), (pairs, units.pairs), (bars, barred)):
+                sums[:, at[unit]] -= over[:, unit]
+                sums[:, to] += over[:, unit]
+            at[unit] = to
+    return places[at]
+
+
+def _trade(units: Groups, barred: Flags, at: NDArray[np.int64], own: Numbers,
+           sums: tuple[Numbers, Numbers, Numbers]) -> list[tuple[int, int]]:
+    """Return the moves of two units that gain most by trading places, none where none gain."""
+    cosines, pairs, bars = sums
+    one, other = np.nonzero(np.triu(barred, 1))
+    can = ((at[one] != at[other]) & (bars[one, at[other]] == 1) & (bars[other, at[one]] == 1)
+           & np.isfinite(own[one]) & np.isfinite(own[other]))
+    one, other = one[can], other[can]
+    left = [pairs[first, at[second]] - units.pairs[first, second]
+            for first, second in ((one, other), (other, one))]
+    mean = [(cosines[first, at[second]] - units.cosines[first, second]) / np.maximum(count, 1)
+            for (first, second), count in zip(((one, other), (other, one)), left, strict=True)]
+    gains = np.where((left[0] > 0) & (left[1] > 0),
+                     mean[0] + mean[1] - own[one] - own[other], NEVER)
+    if not len(gains) or gains.max() <= ROUNDING:
+        return []
+    best = int(gains.argmax())
+    first, second = int(one[best]), int(other[best])
+    return [(first, int(at[second])), (second, int(at[first]))]
+
+
+def _summed(over: NDArray[Any], at: NDArray[np.int64]) -> Numbers:
+    """Return sums over the columns that are in each group, numbered from 0, none of it empty."""
+    order = np.argsort(at, kind='stable')
+    starts = np.searchsorted(at[order], np.arange(at.max() + 1))
+    return np.asarray(np.add.reduceat(over[:, order].astype(np.float64), starts, axis=1))

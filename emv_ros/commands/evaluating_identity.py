@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('for identity')
     group.add_argument('--seeds', type=positive, default=3, metavar='N',
                        help='so many households, each with things and days of its own (default 3)')
-    group.add_argument('--first-seed', type=int, default=1000, metavar='N',
-                       help='the first of them (default 1000)')
+    group.add_argument('--first-seed', type=int, default=7000, metavar='N',
+                       help='the first of them (default 7000)')
     group.add_argument('--things', type=positive, default=34, metavar='N',
                        help='things of a household (default 34)')
     group.add_argument('--pairs', type=int, default=12, metavar='N',
