@@ -31,6 +31,8 @@ from emv_ros.timeline import local_date
 
 # Observations whose looks stand for a neighbourhood at most, and all that its entities may hold.
 MOST_LOOKS, MOST_MEMBERS = 2000, 20_000
+# Units: each is compared with each, those without looks as well.
+MOST_UNITS = 4000
 # Observations that stand for what is settled of an entity, and those that may still leave it.
 SPREAD, MOST_FREE = 40, 400
 
@@ -92,6 +94,8 @@ def read_neighbourhood(session: Session, robot_id: int, key: Key, entity_ids: Se
     evidence = read_evidence(session, [ref for keys in before.values() for ref in keys])
     entity_of = {ref: entity_id for entity_id, keys in before.items() for ref in keys}
     units = _units(session, evidence, entity_of, blocks, rules)
+    if len(units) > MOST_UNITS:
+        return None
     unit_of = {ref: at for at, unit in enumerate(units) for ref in unit}
     looks = {ref: vector for ref, vector in looks_by(session, key[0], standing).items()
              if len(vector) == key[1]}
@@ -214,7 +218,9 @@ def _bar_names(session: Session, before: Mapping[int, Sequence[int]],
     if len(named) < 2:
         return
     entity_of = {ref: key for key in named for ref in before[key]}
-    anchors = {entity_of[ref]: unit_of[ref] for ref in session.scalars(
+    # Where it is not known any more which observation that was, the first.
+    anchors = {key: unit_of[before[key][0]] for key in named if before[key]}
+    anchors |= {entity_of[ref]: unit_of[ref] for ref in session.scalars(
         select(naming.observation_id).where(among(naming.observation_id, sorted(entity_of)))
         .order_by(naming.id))}
     for one, first in anchors.items():

@@ -72,6 +72,17 @@ class _Due:
     after_id: int
     before_ns: int
 
+    def fresh(self, session: Session) -> list[tuple[int, int, int]]:
+        """Return (id, entity, stamp) of what is to be looked at, in order.
+
+        What came before something of an earlier day is looked at with it, whatever its stamp: a
+        clock that ran ahead was set right, or it is late, and nothing waits for a day far ahead.
+        """
+        seen = _since(session, self)
+        count = max((at for at, (_, _, stamp_ns) in enumerate(seen, 1)
+                     if stamp_ns < self.before_ns), default=0)
+        return seen[:count]
+
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
@@ -132,12 +143,15 @@ class Reconsidering:
                 return None if last is None else _Due(robot_id, after_id, last + 1)
             last = session.scalar(select(row.stamp_ns).where(
                 *its, row.stamp_ns >= until_ns).order_by(row.stamp_ns.desc()).limit(1))
-            if last is None:
-                return None
             zone = parse_zone(self._store.zone_of([self._robot]))
+            if last is None:
+                today = day_span(local_date(until_ns - 1, zone), zone)
+                if not _has_earlier(session, _Due(robot_id, after_id, today.start_ns)):
+                    return None
+                last = today.start_ns
             today = day_span(local_date(last, zone), zone)
             due = _Due(robot_id, after_id, today.start_ns)
-            is_over = any(stamp_ns < today.start_ns for _, _, stamp_ns in _since(session, due))
+            is_over = bool(due.fresh(session))
         if not is_over:
             self._set_mark(due, after_id)
             return None
@@ -147,10 +161,8 @@ class Reconsidering:
         """Note what was looked at, and when the day after that is over."""
         with self._store.writing() as session:
             if after_id is None:
-                # Up to the first that is of the day that still goes on.
-                seen = _since(session, due)
-                left = next((key for key, _, stamp_ns in seen if stamp_ns >= due.before_ns), None)
-                after_id = left - 1 if left else seen[-1][0] if seen else due.after_id
+                fresh = due.fresh(session)
+                after_id = fresh[-1][0] if fresh else due.after_id
             zone = parse_zone(self._store.zone_of([self._robot]))
             until_ns = day_span(local_date(due.before_ns, zone), zone).end_ns
             session.merge(schema.StateRow(
@@ -185,8 +197,8 @@ class Reconsidering:
                limits: _Limits) -> list[list[int]]:
         """Return the entities that got observations, with those that look like them, by parts."""
         references = known.get(*key)
-        fresh = sorted({entity_id for _, entity_id, stamp_ns in _since(session, due)
-                        if entity_id in references and stamp_ns < due.before_ns})
+        fresh = sorted({entity_id for _, entity_id, _ in due.fresh(session)
+                        if entity_id in references})
         least = limits.group * limits.alone
         root: dict[int, int] = {}
         for place, entity_id in enumerate(fresh):
@@ -243,6 +255,17 @@ def _since(session: Session, due: _Due) -> list[tuple[int, int, int]]:
     return [(key, entity_id, stamp_ns) for key, entity_id, stamp_ns, robot_id in session.execute(
         select(row.id, row.entity_id, row.stamp_ns, row.robot_id).where(row.id > due.after_id)
         .order_by(row.id)) if robot_id == due.robot_id and entity_id is not None]
+
+
+def _has_earlier(session: Session, due: _Due) -> bool:
+    """Whether something came since that is of a day before the one that goes on.
+
+    Looked for by ids alone, too: sums keep a database from going through a whole life by its index.
+    """
+    row = schema.ObservationRow
+    return session.scalar(select(row.id).where(
+        row.id > due.after_id, row.robot_id + 0 == due.robot_id, row.entity_id.is_not(None),
+        row.stamp_ns + 0 < due.before_ns).limit(1)) is not None
 
 
 def forget_mark(session: Session, robot_id: int) -> None:

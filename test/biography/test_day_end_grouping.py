@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies
 import numpy as np
 import pytest
 
-from emv_ros.biography.grouping import Groups, group
+from emv_ros.biography.grouping import Groups, group, joined, settled
 
 
 def unit(*rows: tuple[float, ...]) -> np.ndarray:
@@ -61,11 +61,59 @@ def test_barred_are_never_one_and_all_is_as_the_plain_way(
     days = chance.integers(3, size=count).tolist()
     barred = np.triu(chance.random((count, count)) < share, 1)
     barred |= barred.T
-    labels = group(of(looks, days), barred, 0.95, 0.85)
-    for label in set(labels.tolist()):
-        members = np.flatnonzero(labels == label)
-        assert not barred[np.ix_(members, members)].any()
+    labels = joined(of(looks, days), barred, 0.95, 0.85)
     assert partition(labels) == plain(looks, days, barred, 0.95, 0.85)
+    for found in (labels, settled(of(looks, days), barred, labels),
+                  group(of(looks, days), barred, 0.95, 0.85)):
+        for label in set(found.tolist()):
+            members = np.flatnonzero(found == label)
+            assert not barred[np.ix_(members, members)].any()
+
+
+def turned(*degrees: float) -> np.ndarray:
+    return unit(*((np.cos(np.radians(at)), np.sin(np.radians(at))) for at in degrees))
+
+
+def test_what_is_more_like_another_group_goes_there() -> None:
+    looks = turned(0, 2, 20, 22, 18)
+    assert settled(of(looks), np.zeros((5, 5), bool), np.array([0, 0, 2, 2, 0])).tolist() == [
+        0, 0, 2, 2, 2]
+    # One that is alone stays so, however like it is to others: joining is what asks how like.
+    assert settled(of(looks), np.zeros((5, 5), bool), np.array([0, 0, 2, 2, 4])).tolist() == [
+        0, 0, 2, 2, 4]
+
+
+def test_two_that_keep_each_other_out_trade_places() -> None:
+    looks, wrong = turned(0, 2, 21, 20, 22, 1), np.array([0, 0, 0, 3, 3, 3])
+    barred = np.zeros((6, 6), bool)
+    barred[2, 5] = barred[5, 2] = True  # seen beside one another, each in the group of the other
+    assert settled(of(looks), barred, wrong).tolist() == [0, 0, 3, 3, 3, 0]
+    barred[2, 4] = barred[4, 2] = True  # a second one keeps it out, too
+    assert settled(of(looks), barred, wrong).tolist() == wrong.tolist()
+
+
+def test_a_unit_of_many_looks_goes_as_one() -> None:
+    looks = turned(0, 2, 19, 21, 20, 22)
+    places = [0, 1, 2, 2, 3, 4]
+    labels = settled(of(looks, unit_of=places, count=5), np.zeros((5, 5), bool),
+                     np.array([0, 0, 0, 3, 3]))
+    assert labels.tolist() == [0, 0, 3, 3, 3]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=strategies.integers(0, 10_000), count=strategies.integers(2, 20))
+def test_at_the_end_none_would_rather_be_elsewhere(seed: int, count: int) -> None:
+    chance = np.random.default_rng(seed)
+    looks = chance.standard_normal((count, 4)) + 1
+    looks /= np.linalg.norm(looks, axis=1, keepdims=True)
+    labels = settled(of(looks), np.zeros((count, count), bool),
+                     chance.integers(4, size=count).astype(np.int64))
+    cosines = looks @ looks.T
+    for at, label in enumerate(labels.tolist()):
+        means = {other: np.mean([cosines[at, to] for to in range(count)
+                                 if labels[to] == other and to != at])
+                 for other in set(labels.tolist()) if other != label or (labels == label).sum() > 1}
+        assert label not in means or means[label] >= max(means.values()) - 1e-6
 
 
 def partition(labels: np.ndarray) -> set[frozenset[int]]:

@@ -184,7 +184,7 @@ def test_a_long_life_is_one_unit_of_which_few_are_read(
     assert list(held(memory)) == [1]
 
 
-def test_with_nothing_new_it_is_one_query(memory: MemoryStore) -> None:
+def test_with_nothing_new_it_is_two_queries(memory: MemoryStore) -> None:
     for at in range(3):
         turned(memory, 100 * at, 10 * at)
     associator = Associator(memory, SETTINGS, 'r1')
@@ -199,7 +199,7 @@ def test_with_nothing_new_it_is_one_query(memory: MemoryStore) -> None:
     finally:
         event.remove(Engine, 'before_cursor_execute', watch)
     rows = [statement for statement in asked if 'FROM observation' in statement]
-    assert len(rows) == 1 and len(asked) <= 6
+    assert len(rows) <= 2 and len(asked) <= 8
 
 
 def test_a_rebuild_lets_all_days_be_looked_at_again(memory: MemoryStore) -> None:
