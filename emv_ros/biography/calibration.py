@@ -48,6 +48,7 @@ class Proposal:
     consistent: float
     same: int
     different: int
+    group: float = 0.0  # see calibration_groups; 0: nothing is known of it
 
 
 def model_of(store: MemoryStore, robot: str) -> str:
@@ -159,7 +160,7 @@ def keep(store: MemoryStore, model: str, proposal: Proposal) -> None:
     """Store thresholds: association uses them from now on, unless a setting says otherwise."""
     store.set_state(CALIBRATED + model, {
         'match': proposal.match, 'consistent': proposal.consistent, 'same': proposal.same,
-        'different': proposal.different})
+        'different': proposal.different} | ({'group': proposal.group} if proposal.group else {}))
 
 
 def keep_shown(store: MemoryStore, model: str, pairs: Sequence[Pair]) -> None:

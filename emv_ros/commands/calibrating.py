@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 import sys
 from typing import TYPE_CHECKING
@@ -116,6 +116,8 @@ def _asked(pairs: list[Pair]) -> dict[int, bool]:
 def _propose(store: MemoryStore, model: str, pairs: list[Pair], told: dict[int, bool],
              limits: tuple[float, float], args: argparse.Namespace, context: Context) -> int:
     from emv_ros.biography.calibration import keep, propose
+    from emv_ros.biography.calibration_groups import likeness_of, propose_group
+    from emv_ros.biography.rules import group_similarity_of
 
     if not told:
         if args.write:
@@ -128,6 +130,11 @@ def _propose(store: MemoryStore, model: str, pairs: list[Pair], told: dict[int, 
         proposal = propose(pairs, told, limits)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    with store.reading() as session:
+        group = group_similarity_of(session, model, context.settings.biography)
+    proposal = replace(proposal, group=propose_group(
+        likeness_of(store, context.robot, model, pairs,
+                    (proposal.match + proposal.consistent) / 2), told, group))
     if args.write:
         keep(store, model, proposal)
     if context.as_json:
@@ -136,6 +143,8 @@ def _propose(store: MemoryStore, model: str, pairs: list[Pair], told: dict[int, 
     write(f'{model}: match {proposal.match:g} (was {limits[0]:g}), consistent '
           f'{proposal.consistent:g} (was {limits[1]:g}), by {proposal.same} pairs that are the '
           f'same and {proposal.different} that are not')
+    if proposal.group:
+        write(f'group {proposal.group:g} (was {group:g}), by those that are of two entities now')
     write('Kept: new observations are associated so.' if args.write else
           'Nothing is kept yet: add --write.')
     return 0

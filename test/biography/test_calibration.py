@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from entity_parts import apart, see
+from dataclasses import replace
+
+from entity_parts import apart, entity, see
 import numpy as np
 import pytest
 
 from emv_ros.biography import calibration
 from emv_ros.biography.calibration import Pair, propose
-from emv_ros.biography.rules import thresholds_of
+from emv_ros.biography.calibration_groups import likeness_of, propose_group
+from emv_ros.biography.rules import group_similarity_of, thresholds_of
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings
@@ -76,3 +79,26 @@ def test_what_is_kept_is_used_by_association(memory: MemoryStore, seen: list[int
     with memory.reading() as session:
         assert thresholds_of(session, 'test-looks', BiographySettings(), (0.75, 0.6)) == (
             made.match, made.consistent)
+
+
+def test_group_follows_from_pairs_of_two_entities(memory: MemoryStore) -> None:
+    """Three entities of one look each: likeness is the cosine by what is assumed of one alone."""
+    ids = [see(memory, 100 * place, entity_id=entity(memory)) for place in range(3)]
+    for ref_id, angle in zip(ids, (0.0, 0.3, 0.7), strict=True):
+        looks_of(memory, ref_id, angle)
+    within = see(memory, 500, entity_id=1)
+    pairs = [Pair(ids[0], ids[1], 0.955), Pair(ids[1], ids[2], 0.921), Pair(ids[0], within, 0.9)]
+    likeness = likeness_of(memory, 'r1', 'test-looks', pairs, 0.9)
+    assert {key: round(value, 4) for key, value in likeness.items()} == {
+        1: round(np.cos(0.3) / 0.9, 4), 2: round(np.cos(0.4) / 0.9, 4)}
+    # Above the pair that is different; down to what is the same; as it was where nothing is told.
+    assert propose_group(likeness, {1: True, 2: False}, 0.99) == round(np.cos(0.4) / 0.9 + 0.005, 3)
+    assert propose_group(likeness, {2: True}, 1.05) == round(np.cos(0.4) / 0.9, 3)
+    assert propose_group(likeness, {3: True}, 0.99) == 0.99
+    assert propose_group(likeness, {2: False}, 0.0) == 0.0
+    made = replace(propose(pairs, {1: True}, (0.9, 0.8)), group=0.97)
+    calibration.keep(memory, 'test-looks', made)
+    with memory.reading() as session:
+        assert group_similarity_of(session, 'test-looks', BiographySettings()) == 0.97
+        assert group_similarity_of(
+            session, 'test-looks', BiographySettings(group_similarity=0.9)) == 0.9
