@@ -1,7 +1,9 @@
 """What a status tells about the memory itself: what it holds, and how much room is left.
 
 Counting a large memory takes a while, so a thread does it now and then, and no callback waits for
-it.
+it. That thread stays: each new one may get another arena of the allocator, and what a look leaves
+there of SQLite's cache is never given back, so that threads of a moment made a process grow for
+ten minutes, by megabytes each.
 """
 
 from __future__ import annotations
@@ -61,37 +63,69 @@ class Findings:
 
 
 class Survey:
-    """Looks at a memory at most every PERIOD_S, in a thread of its own."""
+    """Looks at a memory at most every PERIOD_S, in one thread of its own; safe from any thread.
+
+    It begins with the first look, and ends with `close`.
+    """
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._latest = Findings(self._where(), SCHEMA_VERSION)
         self._looked_at = -PERIOD_S
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._is_due = False
+        self._is_closed = False
         self._thread: threading.Thread | None = None
 
     def latest(self) -> Findings:
         """Return what was found last, and look again where that is old."""
-        with self._lock:
-            is_idle = self._thread is None or not self._thread.is_alive()
-            if is_idle and time.monotonic() - self._looked_at >= PERIOD_S:
-                self._looked_at = time.monotonic()
-                self._thread = threading.Thread(
-                    target=self._look, name='emv_survey', daemon=True)
-                self._thread.start()
+        with self._changed:
+            if time.monotonic() - self._looked_at >= PERIOD_S:
+                self._ask()
             return self._latest
 
     def renew(self) -> None:
-        """Look now, unless that was done a moment ago."""
-        self.close()
-        if time.monotonic() - self._looked_at > MOMENT_S:
-            self._looked_at = time.monotonic()
-            self._look()
+        """Look now, unless that was done a moment ago, and wait for it."""
+        with self._changed:
+            self._changed.wait_for(self._is_idle)
+            if time.monotonic() - self._looked_at > MOMENT_S:
+                self._ask()
+                self._changed.wait_for(self._is_idle)
 
     def close(self) -> None:
-        """Wait for a look that is under way."""
+        """Look no more, and wait for a look that is under way."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
+
+    def _ask(self) -> None:
+        """Let the thread look; with the lock held."""
+        if self._is_due or self._is_closed:
+            return
+        self._looked_at, self._is_due = time.monotonic(), True
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name='emv_survey', daemon=True)
+            self._thread.start()
+        self._changed.notify_all()
+
+    def _is_idle(self) -> bool:
+        return not self._is_due
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_due or self._is_closed)
+                if not self._is_due:
+                    return
+            try:
+                self._look()
+            except Exception:  # a bug must neither end the thread nor keep who waits
+                log.exception('cannot look at the memory')
+            with self._changed:
+                self._is_due = False
+                self._changed.notify_all()
 
     def _look(self) -> None:
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 
 import cv2
 import numpy as np
@@ -10,6 +12,7 @@ from sqlalchemy import select, update
 
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
+from emv_ros.nodes import survey as surveying
 from emv_ros.nodes.survey import Survey
 from emv_ros.records import ImageRecord
 from emv_ros.settings import MemorySettings
@@ -22,6 +25,48 @@ def test_a_folder_that_is_gone_is_told(tmp_path):
         shutil.rmtree(folder)
         survey.renew()
         assert str(folder) in survey.latest().problem
+        survey.close()
+
+
+def test_all_looks_are_of_one_thread(tmp_path, monkeypatch):
+    # A thread for each look leaves what it allocated in another arena each time.
+    monkeypatch.setattr(surveying, 'PERIOD_S', 0.0)
+    threads = set()
+    with MemoryStore.open(MemorySettings(), tmp_path / 'memory') as store:
+        survey = Survey(store)
+        find, looks = survey._find, []
+
+        def noting():
+            threads.add(threading.current_thread())
+            looks.append(find())
+            return looks[-1]
+
+        monkeypatch.setattr(survey, '_find', noting)
+        ends = time.monotonic() + 30
+        while len(looks) < 20 and time.monotonic() < ends:
+            survey.latest()
+        assert len(looks) >= 20 and len(threads) == 1
+        assert threading.current_thread() not in threads
+        survey.close()
+        assert not threads.pop().is_alive()
+        count = len(looks)
+        survey.renew()  # closed: it neither looks nor waits
+        survey.latest()
+        assert len(looks) == count
+
+
+def test_a_look_that_fails_for_any_reason_is_not_the_last(tmp_path, monkeypatch):
+    monkeypatch.setattr(surveying, 'MOMENT_S', -1.0)
+    with MemoryStore.open(MemorySettings(), tmp_path / 'memory') as store:
+        survey = Survey(store)
+        find = survey._find
+        monkeypatch.setattr(survey, '_find', lambda: 1 / 0)
+        survey.renew()
+        monkeypatch.setattr(survey, '_find', find)
+        assert survey.latest().free_bytes == 0
+        survey.renew()
+        assert survey.latest().free_bytes > 0
+        survey.close()
 
 
 def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
@@ -29,6 +74,7 @@ def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
         survey = Survey(store)
         survey.renew()
         found = survey.latest()
+        survey.close()
         assert (found.gone, found.forgettings, found.forgotten_ns, found.consolidated_ns) == (
             0, 0, None, None)
         data = cv2.imencode('.png', np.zeros((4, 4, 3), np.uint8))[1].tobytes()
@@ -37,6 +83,7 @@ def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
         before = Survey(store)
         before.renew()
         assert before.latest().image_bytes == len(data)
+        before.close()
         with store.writing() as session:
             session.execute(update(schema.ImageRow).values(gone='retention'))
             for stamp_ns, author in ((30, 'Ada'), (20, 'Ada'), (40, 'retention')):
@@ -51,6 +98,7 @@ def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
         survey = Survey(store)
         survey.renew()
         found = survey.latest()
+        survey.close()
     assert found.image_bytes == 0
     assert (found.gone, found.forgettings, found.forgotten_ns, found.retained_ns) == (1, 2, 30, 40)
     assert found.consolidated_ns == 3_500_000_000
