@@ -29,6 +29,7 @@ from emv_ros.nodes.status import NodeState, StatusPublisher
 from emv_ros.nodes.survey import Survey
 
 ACTION = 'consolidate'
+VECTORS_SHARE = 0.5  # of the time between runs, where records wait for the next one
 END_S = 30.0
 
 
@@ -82,7 +83,8 @@ class ConsolidationNode(MemoryNode):
     @guarded
     def run_in_turn(self) -> None:
         """Begin a run in the background, where none is under way."""
-        self._runs.begin(Request(now_ns=self._now_ns()), self.finished)
+        vectors_s = VECTORS_SHARE * self.settings.tree.period_s
+        self._runs.begin(Request(now_ns=self._now_ns(), vectors_s=vectors_s), self.finished)
 
     @guarded
     def finished(self, outcome: Outcome) -> None:
@@ -138,10 +140,12 @@ class ConsolidationNode(MemoryNode):
         missing = self._model.why_unavailable('summary')
         problems = [self.faults.words, self._survey.latest().problem, self._consolidation.note,
                     missing and f'summaries come from templates: {missing}']
+        bare = self._consolidation.without_vector
         return NodeState(
             findings=self._survey.latest(), problems=[words for words in problems if words],
             last_consolidation_ns=self._last_ns, model=self._model.name('summary'),
-            is_model_ready=not missing, model_errors=self._calls.errors)
+            is_model_ready=not missing, model_errors=self._calls.errors,
+            facts={} if bare is None else {'texts without a vector': bare})
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 import logging
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -31,13 +32,17 @@ EVENT_LEVEL, SUMMARY_LEVEL = 2, 4
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to consolidate; no robots are all. Limits of 0 are none; `now_ns` None is at rest."""
+    """What to consolidate; no robots are all. Limits of 0 are none; `now_ns` None is at rest.
+
+    `vectors_s` is how long texts get their vectors before they give way to records that wait.
+    """
 
     robots: tuple[str, ...] = ()
     without_model: bool = False
     max_tokens: int = 0
     time_limit_s: float = 0.0
     now_ns: int | None = None
+    vectors_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class Consolidation:
 
     def __init__(self, store: MemoryStore, settings: Settings, model: ModelClient) -> None:
         self.note = ''  # what the latest run could not do, for the status
+        self.without_vector: int | None = None  # texts, after the latest run; None: not known
         self._store = store
         self._settings = settings
         self._model = model
@@ -129,15 +135,24 @@ class Consolidation:
                 log.info('%s: %s', robot, line)
 
     def _embed(self, run: _Run) -> None:
-        """Give vectors to texts that have none; without them search goes by words."""
+        """Give vectors to texts that have none, the oldest first: searches take the newest.
+
+        Without them search goes by words. At a high rate this takes longer than the tree by far,
+        which must not wait for it.
+        """
         from emv_ros.retrieval.embedders import make_embedder
-        from emv_ros.retrieval.index import embed_missing
+        from emv_ros.retrieval.index import count_missing, embed_missing
 
         run.tell('index', 0)
         try:
             self._embedder = self._embedder or make_embedder(self._settings.retrieval)
-            if self._embedder is not None:
-                embed_missing(self._store, self._embedder, cancel=run.stops.is_set)
+            if self._embedder is None:
+                return
+            ends_s = time.monotonic() + (run.request.vectors_s or math.inf)
+            embed_missing(self._store, self._embedder, cancel=lambda: run.stops.is_set() or (
+                time.monotonic() > ends_s and run.waiting() > 0))
+            with self._store.reading() as session:
+                self.without_vector = count_missing(session, self._embedder)
         except ModelError as error:
             run.notes.append(f'new texts get no vectors: {error}')
 

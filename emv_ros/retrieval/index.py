@@ -21,11 +21,11 @@ def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None 
     """Embed documents that have no vector of this model, and return how many got one.
 
     With `documents` only those, in their order. Committed in batches; `cancel` is asked before
-    each. A text that changed or went meanwhile is left for the next time. Raises ModelError from
-    the embedder and StoreError from the store; earlier batches stay.
+    each. What changes or goes meanwhile is left for the next time. Raises ModelError from the
+    embedder and StoreError from the store; earlier batches stay.
     """
     done = 0
-    tried: set[int] = set()
+    beyond: int | None = None  # the last document tried: all before it are, or have a vector
     asked = None if documents is None else list(documents)
     while limit is None or done < limit:
         if cancel is not None and cancel():
@@ -35,11 +35,11 @@ def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None 
         if asked is not None:
             part, asked = asked[:size], asked[size:]
         with store.reading() as session:
-            waiting = _missing(session, embedder, size, newest_first, part)
-        waiting = {key: words for key, words in waiting.items() if key not in tried}
+            waiting = _missing(session, embedder, size, newest_first, part, beyond)
+        if asked is None:
+            beyond = next(reversed(waiting), None)
         if not waiting:
             break
-        tried.update(waiting)
         texts = list(dict.fromkeys(waiting.values()))
         vectors = dict(zip(texts, embedder.embed(texts), strict=True))
         done += _keep(store, embedder.name, waiting, vectors)
@@ -55,11 +55,13 @@ def count_missing(session: Session, embedder: TextEmbedder) -> int:
 
 
 def _missing(session: Session, embedder: TextEmbedder, limit: int, newest_first: bool,
-             documents: Sequence[int] | None) -> dict[int, str]:
+             documents: Sequence[int] | None, beyond: int | None) -> dict[int, str]:
     row = schema.DocumentRow
     query = select(row.id, row.text).outerjoin(*_vector_of(embedder)).where(*_lacks(embedder))
     if documents is not None:
         query = query.where(row.id.in_(documents))
+    if beyond is not None:
+        query = query.where(row.id < beyond if newest_first else row.id > beyond)
     rows = session.execute(query.order_by(row.id.desc() if newest_first else row.id).limit(limit))
     return {row.id: row.text for row in rows}
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 import threading
 
+import numpy as np
 from slow_model import SlowModel, serving
 
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes.consolidation_run import Consolidation, Outcome, Request
 from emv_ros.nodes.consolidation_runs import Runs
 from emv_ros.records import Utterance
+from emv_ros.retrieval.embedders import Vectors
 from emv_ros.settings import Settings, with_values
 from emv_ros.timeline import HOUR_NS, SECOND_NS
 
@@ -106,3 +109,51 @@ def test_old_records_make_room_after_a_run_and_what_is_refused_is_told(tmp_path:
         outcome = run(work(), now_ns=later_ns + 24 * HOUR_NS)
         assert outcome.status == 'ok' and store.counts()['utterance'] == 30
         assert 'retention is refused: 30 of 30 rows of the kind utterance' in outcome.message
+
+
+class Alike:
+    """Gives all texts one vector, and does something first each time."""
+
+    name, dimension = 'alike', 4
+
+    def __init__(self, before: Callable[[], object]) -> None:
+        self.texts: list[str] = []
+        self.before = before
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.before()
+        self.texts += texts
+        return np.full((len(texts), 4), 0.5, np.float32)
+
+
+def test_vectors_give_way_to_records_that_wait(tmp_path: Path) -> None:
+    from emv_ros.agent.models.client import ModelClient
+
+    settings = with_values(Settings(), {'model.model': 'none'})
+    with MemoryStore.open(settings.memory, tmp_path) as store:
+        said = iter(range(10_000))
+
+        def say(count: int) -> None:
+            store.add_many([
+                Utterance(stamp_ns=NOON_NS + number * SECOND_NS, speaker='user',
+                          text=f'sentence {number}') for number in islice(said, count)])
+
+        say(150)
+        work = Consolidation(store, settings, ModelClient(settings.model))
+        assert work.without_vector is None
+        # One more is heard while texts get their vectors: after a batch the tree comes first.
+        work._embedder = embedder = Alike(lambda: say(1))
+        outcome = run(work, vectors_s=1e-9)
+        assert outcome.status == 'ok' and outcome.unconsolidated == 1
+        assert embedder.texts == [f'user: sentence {number}' for number in range(64)]
+        assert work.without_vector == 151 - 64 + store.counts()['node']
+        # Where nothing waits for the tree, all get theirs, however long it takes.
+        embedder.before = lambda: None
+        outcome = run(work, vectors_s=1e-9)
+        assert (outcome.unconsolidated, work.without_vector) == (0, 0)
+        # And a request without a limit takes all in any case.
+        say(100)
+        heard = iter(range(2))
+        embedder.before = lambda: say(next(heard, 0))
+        outcome = run(work)
+        assert (outcome.unconsolidated, work.without_vector) == (1, 0)

@@ -172,6 +172,26 @@ def test_embedding_stops_when_asked_and_goes_on_later(
     assert embed_missing(store, minilm) == 0
 
 
+def test_texts_that_change_while_others_are_embedded_keep_none_of_those_waiting(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, *(f'thing {n}' for n in range(5)))
+
+    class Changing(Reordered):
+        def embed(self, texts):  # type: ignore[no-untyped-def]
+            with store.writing() as session:
+                for row in session.scalars(select(schema.DocumentRow).where(
+                        schema.DocumentRow.text.in_(texts))):
+                    row.text += ' anew'
+            return minilm.embed(texts)
+
+    changing = Changing(minilm, minilm.name, 384)
+    assert embed_missing(store, changing, batch=2, limit=5) == 0
+    with store.reading() as session:
+        assert sorted(session.scalars(select(schema.DocumentRow.text))) == [
+            f'thing {n} anew' for n in range(5)]
+    assert embed_missing(store, minilm, batch=2, newest_first=True) == 5
+
+
 def test_a_text_that_changes_while_it_is_embedded_gets_no_stale_vector(
         store: MemoryStore, minilm: MiniLmEmbedder) -> None:
     say(store, 'a milk', 'a cup')
