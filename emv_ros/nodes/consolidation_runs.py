@@ -1,6 +1,8 @@
 """Consolidations of a node: one at a time, each can be canceled, none outlives the node.
 
-A run makes the tree of each robot, then the text vectors of what has none yet.
+A run makes the tree of each robot, then the text vectors of what has none yet. Those of the timer
+are all of one thread, which stays: a new one for each would take another arena of the allocator
+each time, and leave there what it freed.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.05
 
+Finished = Callable[[Outcome], None]
+
 
 class Runs(Cancels):
     """Runs consolidations; safe from several threads."""
@@ -24,17 +28,30 @@ class Runs(Cancels):
         super().__init__()
         self._consolidation = consolidation
         self._turn = threading.Lock()
+        self._next: tuple[Hashable, Request, Finished] | None = None  # what the thread is to run
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
 
-    def begin(self, request: Request, finished: Callable[[Outcome], None]) -> None:
+    def begin(self, request: Request, finished: Finished) -> None:
         """Run in the background, unless a run is under way; `finished` gets what came of it."""
         with self._changed:
-            if self._cancels:
+            if self._cancels or self._is_closed:
                 return
             key = object()
             self._cancels[key] = threading.Event()
-        threading.Thread(
-            target=self._in_background, args=(key, request, finished), name='emv_consolidation',
-            daemon=True).start()
+            self._next = key, request, finished
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name='emv_consolidation', daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def close(self, timeout_s: float) -> bool:
+        """Cancel all and wait for their ends; False where the time was not enough."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        return super().close(timeout_s)
 
     def run(self, key: Hashable, request: Request,
             report: Callable[[Step], None] = lambda _: None) -> Outcome:
@@ -51,11 +68,19 @@ class Runs(Cancels):
         finally:
             self.forget(key)
 
-    def _in_background(self, key: Hashable, request: Request,
-                       finished: Callable[[Outcome], None]) -> None:
-        try:
-            outcome = self.run(key, request)
-        except Exception as error:  # the end of this thread: a bug must not end the process
-            log.exception('a consolidation failed')
-            outcome = Outcome(status='error', message=f'{type(error).__name__}: {error}')
-        finished(outcome)
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._next is not None or self._is_closed)
+                if self._next is None:
+                    return
+                (key, request, finished), self._next = self._next, None
+            try:
+                outcome = self.run(key, request)
+            except Exception as error:  # a bug must not end the thread: there would be no next run
+                log.exception('a consolidation failed')
+                outcome = Outcome(status='error', message=f'{type(error).__name__}: {error}')
+            try:
+                finished(outcome)
+            except Exception:
+                log.exception('the end of a consolidation could not be told')

@@ -89,6 +89,37 @@ def test_a_run_that_is_canceled_before_its_turn_says_so(tmp_path: Path) -> None:
         assert model.calls == 0
 
 
+def test_the_runs_of_a_timer_share_a_thread_that_no_fault_ends() -> None:
+    threads, ends = [], threading.Semaphore(0)
+
+    class Failing:
+        def run(self, *_: object) -> Outcome:
+            threads.append(threading.current_thread())
+            if len(threads) == 2:
+                raise ValueError('a bug')
+            return Outcome()
+
+    outcomes: list[Outcome] = []
+
+    def finished(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        ends.release()
+        if len(outcomes) == 1:
+            raise ValueError('a bug')
+
+    runs = Runs(Failing())  # type: ignore[arg-type]
+    for _ in range(4):
+        runs.begin(Request(), finished)
+        assert ends.acquire(timeout=30)
+    assert [outcome.status for outcome in outcomes] == ['ok', 'error', 'ok', 'ok']
+    assert len(set(threads)) == 1 and threads[0] is not threading.current_thread()
+    assert runs.close(30)
+    threads[0].join(30)
+    assert not threads[0].is_alive()
+    runs.begin(Request(), finished)  # of a timer that was quicker than the end of its node
+    assert runs.close(0) and len(threads) == 4
+
+
 def test_old_records_make_room_after_a_run_and_what_is_refused_is_told(tmp_path: Path) -> None:
     from emv_ros.agent.models.client import ModelClient
 
