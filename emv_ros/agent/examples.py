@@ -16,30 +16,36 @@ from emv_ros.agent.asked import described_things, names_a_time, things_in
 from emv_ros.retrieval.similarity import Similarity
 
 FILE = Path(__file__).with_name('examples.json')
+# Asks for yes or no.
+_WHETHER = (r'^\W*(?:(?!wh|there|you|in|on|by|of|from|how|at)\w+ ){0,2}'
+            r'(?:did|have|has|was|were|is|are|could)\b')
 # Kinds of question; what the first pattern finds in a question is its kind.
 KINDS = (r'order\b', r'each of',
          r'(?:of the|there are) two|(?:the|and the) same|in your hand',
          r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
-         r'how (?:many|often)|number of|count', r'how (?:long|much time)', r'why|reason',
+         r'how (?:many|often)|number of|count', r'how (?:long|much time)',
+         rf'{_WHETHER}.*\b(?:manage\w*|able|succe\w+|work(?:ed)? out|fail\w*)\b',
+         r'why|reason|went wrong (?:when|as|while)|(?:kept|stopped|hindered) you from',
          r'where|(?:which|what) place',
-         r'who\b|whom|whose|wish(?:ed)?\b|request|(?:ask|want)(?:ed)? you\b',
-         r'(?:right|just|directly|immediately|straight) (?:before|after)|next|followed',
+         r'slip\w*|grasp\w*|hold of|(?:lose|lost) hold|drop\w*',
+         r'who\b|whom|whose|wish(?:ed)?\b|request|(?:ask|want)(?:ed)? you\b', _WHETHER,
+         r'(?:right|just|directly|immediately|straight) before',
+         r'(?:right|just|directly|immediately|straight|on) (?:after|on)\b|next|followed',
+         r'wrong|fail\w*|in vain|not work|succe\w+',
          r'first|oldest|earliest|begins?',
          r'most recently|last(?! (?:\w*day|week|month|year|night))',
          r'(?:around|about|shortly (?:after|before)|at) \d|(?:after|before) \d',
-         r'before|after', r'when|(?:what|which) time', r'which days?|(?:what|which) date',
+         r'before|after', r'which days?|(?:what|which) date', r'when|(?:what|which) time',
          r'say|said|tell|told|mention\w*', r'summar|highlight|describe',
          r'(?:in|during) (?:which|what)|'
          r'(?:task|job|activit)\w*\b.*\b(?:with|need\w*|handle|took|use\w*|made)',
-         r'(?:wrong|fail\w*|vain|slip\w*|grasp\w*)',
          r'what did you do|(?:task|job|activit)\w*|what have you|everything|busy',
          r'(?:what|which)\b.*\b(?:object|thing|one)s?',
-         r'^\W*(?:(?!what|which|there|you|in|on|by|of|from)\w+ ){0,2}'
-         r'(?:did|have|has|was|were|is|are)\b',
          r'which|what')
 SAME_KIND = 0.4
 SAME_TIME = 0.15
 SAME_STATUS = 0.3
+SAME_WHETHER = 0.25
 SAME_FORM = 0.25  # 'the mug I drank from'
 _STATUS = re.compile(r'\b(?:fail|abort|cancel|succe)', re.IGNORECASE)
 _NAME = re.compile(r'\b[a-z]*[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b\w+_\w+\b')
@@ -99,7 +105,8 @@ def choose(question: str, count: int, similarity: Similarity,
     scores = similarity.scores(masked(question), [masked(item.question) for item in examples])
     for index, example in enumerate(examples):
         for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),
-                                (SAME_STATUS, _names_a_status), (SAME_FORM, _describes)):
+                                (SAME_STATUS, _names_a_status),
+                                (SAME_WHETHER, _asks_whether), (SAME_FORM, _describes)):
             scores[index] += weight * (feature(question) == feature(example.question))
     order = sorted(range(len(examples)), key=lambda index: (-scores[index], index))[:count]
     return [examples[index] for index in reversed(order)]
@@ -107,6 +114,10 @@ def choose(question: str, count: int, similarity: Similarity,
 
 def _names_a_status(question: str) -> bool:
     return _STATUS.search(question) is not None
+
+
+def _asks_whether(question: str) -> bool:
+    return re.search(_WHETHER, question, re.IGNORECASE) is not None
 
 
 def _describes(question: str) -> bool:
