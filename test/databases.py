@@ -66,8 +66,8 @@ def _make(server: str, name: str) -> None:
             with suppress(psycopg.Error):  # another process took it
                 connection.execute(f'ALTER DATABASE {clean} RENAME TO {name}'.encode())
                 return
-        connection.execute(
-            f'CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY file_copy'.encode())
+        quickly = ' STRATEGY file_copy' if connection.info.server_version >= 150_000 else ''
+        connection.execute(f'CREATE DATABASE {name} TEMPLATE {TEMPLATE}{quickly}'.encode())
         with psycopg.connect(place.set(database=name).render_as_string(),
                              autocommit=True) as made:
             made.execute(WIPE)

@@ -2,28 +2,34 @@
 
 It is started when the first test asks for it. PostgreSQL refuses to run as root, so that root
 starts it as another user. Where its programs are absent the tests are skipped, unless
-EMV_TEST_POSTGRESQL=required says that they have to run.
+EMV_TEST_POSTGRESQL=required says that they have to run. The first programs on the PATH are taken,
+so that `PATH=/usr/lib/postgresql/13/bin:$PATH` tests another version, from 13 on.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 import ctypes
+import fcntl
 import os
 from pathlib import Path
 import pwd
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
-from typing import Any
+from typing import IO, Any
 
 PLACES = '/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin', '/opt/homebrew/opt/postgresql*/bin'
 START_LIMIT_S = 60.0
 PR_SET_PDEATHSIG = 1
+FOLDER = 'emv-postgresql-'
+LOCALE = ('--encoding=UTF8', '--locale=C.UTF-8')
 # Orders words by a language's rules, unlike SQLite: no test may depend on the order of bytes.
-LOCALE = ('--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US')
+BY_LANGUAGE = ('--locale-provider=icu', '--icu-locale=en-US')  # of servers from 15 on
 # Nothing needs to outlast the machine, but what was committed outlasts a server that is killed.
 OPTIONS = {
     'listen_addresses': '127.0.0.1', 'unix_socket_directories': '', 'fsync': 'off',
@@ -63,7 +69,9 @@ class Server:
         folder = programs()
         assert folder is not None
         self.programs = folder
-        self.folder = Path(tempfile.mkdtemp(prefix='emv-postgresql-'))
+        remove_stale(Path(tempfile.gettempdir()))
+        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER))
+        self._in_use = mark_in_use(self.folder)
         self.data = self.folder / 'data'
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
@@ -71,11 +79,21 @@ class Server:
         if self._user:
             shutil.chown(self.folder, *self._user)
         try:
-            self._run('initdb', '-D', self.data, '-U', 'emv', '-A', 'trust', '--no-sync', *LOCALE)
+            locale = (*LOCALE, *BY_LANGUAGE) if self.version >= 15 else LOCALE
+            self._run('initdb', '-D', self.data, '-U', 'emv', '-A', 'trust', '--no-sync', *locale)
             self.start()
         except BaseException:
             self.remove()
             raise
+
+    @property
+    def version(self) -> int:
+        """The major version of the programs."""
+        said = subprocess.run([self.programs / 'postgres', '--version'], capture_output=True,
+                              text=True, check=True).stdout
+        found = re.search(r'\d+', said)
+        assert found, said
+        return int(found[0])
 
     def url(self, database: str) -> str:
         return f'postgresql+psycopg://emv@127.0.0.1:{self.port}/{database}'
@@ -114,6 +132,7 @@ class Server:
     def remove(self) -> None:
         self.stop(is_killed=True)
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._in_use.close()
 
     def run(self, statement: str, database: str = 'postgres') -> list[Any]:
         """Run a statement outside a transaction and return its rows."""
@@ -133,6 +152,22 @@ class Server:
         if not self._user:
             return {}
         return {'user': self._user[0], 'group': self._user[1], 'extra_groups': []}
+
+
+def mark_in_use(folder: Path) -> IO[str]:
+    """Hold a lock in a folder for as long as the file is open, and the process lives."""
+    file = (folder / 'lock.new').open('w')
+    fcntl.flock(file, fcntl.LOCK_EX)
+    (folder / 'lock.new').rename(folder / 'lock')
+    return file
+
+
+def remove_stale(place: Path) -> None:
+    """Remove the folders of test runs that were killed: nobody holds their locks."""
+    for folder in place.glob(f'{FOLDER}*'):
+        with suppress(OSError), (folder / 'lock').open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _user() -> tuple[int, int] | None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
 
+from databases import database_url
 import pytest
 from sqlalchemy import delete, update
 
 from emv_ros.biography.clothing import name_people
 from emv_ros.memory import queries, schema
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Observation
 from emv_ros.timeline import from_datetime, parse_zone
@@ -21,7 +21,7 @@ BERLIN = 'Europe/Berlin'
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(tmp_path, sqlite_url(tmp_path), 'r1', BERLIN) as store:
+    with MemoryStore(tmp_path, database_url(tmp_path), 'r1', BERLIN) as store:
         yield store
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
+from databases import database_url
 import numpy as np
 import pytest
 from sqlalchemy import select
@@ -21,7 +22,6 @@ from emv_ros.errors import NotFoundError, StoreError
 from emv_ros.memory import schema
 from emv_ros.memory.clearing import clear_files, is_noted
 from emv_ros.memory.clip_writer import ClipParts, Mark, Seen, SeenScene, Shown, write_clip
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.queries import observations
 from emv_ros.memory.redaction import redact
 from emv_ros.memory.stay_state import key_of
@@ -77,7 +77,7 @@ class Life:
 @pytest.fixture
 def life(tmp_path: Path) -> Iterator[Life]:
     folder = tmp_path / 'memory'
-    with MemoryStore(folder, sqlite_url(folder), 'r2', busy_timeout_s=5.0) as store:
+    with MemoryStore(folder, database_url(folder), 'r2', busy_timeout_s=5.0) as store:
         yield a_life(store)
 
 
@@ -340,7 +340,7 @@ def test_pictures_of_equal_bytes_are_all_filled(life: Life) -> None:
 
 def test_what_scenes_showed_by_instance_goes_and_does_not_come_back(tmp_path: Path) -> None:
     folder = tmp_path / 'memory'
-    with MemoryStore(folder, sqlite_url(folder), 'r2', busy_timeout_s=5.0) as store:
+    with MemoryStore(folder, database_url(folder), 'r2', busy_timeout_s=5.0) as store:
         def scene(seconds: float) -> Scene:
             return Scene(stamp_ns=at(seconds), objects=(
                 SceneObject(name=SECRET, instance=f'{SECRET}-1'),
@@ -366,7 +366,7 @@ def test_what_scenes_showed_by_instance_goes_and_does_not_come_back(tmp_path: Pa
 def test_a_box_of_a_picture_of_another_size_is_filled_where_it_lies(tmp_path: Path) -> None:
     """The robot saw the picture of 160 × 120 at twice its size, and says so in its scene."""
     folder = tmp_path / 'memory'
-    with MemoryStore(folder, sqlite_url(folder), 'r2', busy_timeout_s=5.0) as store:
+    with MemoryStore(folder, database_url(folder), 'r2', busy_timeout_s=5.0) as store:
         store.add_image(photo(1), ImageRecord(
             stamp_ns=at(0), camera='head', sha256='', media_type='image/jpeg', width=160,
             height=120))
@@ -436,7 +436,7 @@ def test_neither_a_rebuild_nor_another_look_brings_it_back(life: Life) -> None:
 
 def test_a_reader_in_the_way_is_told(life: Life) -> None:
     store = life.store
-    with MemoryStore(store.folder, sqlite_url(store.folder), 'r2', busy_timeout_s=0.1) as other:
+    with MemoryStore(store.folder, database_url(store.folder), 'r2', busy_timeout_s=0.1) as other:
         with store.reading() as session:
             session.scalars(select(schema.ObservationRow.id)).all()
             told = forget(other, [('entity', life.entity)], author='', reason='r', stamp_ns=1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import signal
 from typing import Any
 
+from databases import database_url
 from entity_parts import NOON_NS, apart, held, said, see
 from hypothesis import given, settings as drawn, strategies
 import numpy as np
@@ -244,11 +245,8 @@ def test_killed_between_neighbourhoods_the_next_run_ends_it(
         turned(memory, 100 * at, degrees)
     Associator(memory, SETTINGS, 'r1').run()
     assert len(held(memory)) == 6
-    url = f'sqlite:///{memory.folder / "memory.db"}'
-    if not (memory.folder / 'memory.db').exists():
-        pytest.skip('the killed process opens SQLite')
     child = multiprocessing.get_context('spawn').Process(
-        target=_killed, args=(memory.folder, url))
+        target=_killed, args=(memory.folder, database_url(memory.folder)))
     child.start()
     child.join(60)
     assert child.exitcode == -signal.SIGKILL
@@ -263,8 +261,7 @@ def test_killed_between_neighbourhoods_the_next_run_ends_it(
 def test_apart_is_apart_and_nothing_is_lost(seed: int, tmp_path_factory: Any) -> None:
     chance = np.random.default_rng(seed)
     folder = tmp_path_factory.mktemp('life') / 'memory'
-    with MemoryStore(folder, f'sqlite:///{folder / "memory.db"}', 'r1',
-                     busy_timeout_s=5.0) as store:
+    with MemoryStore(folder, database_url(folder), 'r1', busy_timeout_s=5.0) as store:
         pairs, instances = [], {}
         for day in range(2):
             for clip in range(5):

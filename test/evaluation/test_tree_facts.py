@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from databases import database_url
 import pytest
 
 from emv_ros.evaluation.tree_facts import tree_facts
 from emv_ros.memory import schema
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, Pose, Utterance
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(tmp_path, sqlite_url(tmp_path), 'r2') as memory:
+    with MemoryStore(tmp_path, database_url(tmp_path), 'r2') as memory:
         yield memory
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import cv2
+from databases import database_url
 import numpy as np
 import pytest
 
 from emv_ros.errors import PerceptionError
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.depth import DepthPicture, DepthReader, decode_depth, depth_camera_of
 from emv_ros.records import ImageRecord
@@ -19,7 +19,7 @@ NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 @pytest.fixture
 def store(tmp_path):
     folder = tmp_path / 'memory'
-    with MemoryStore(folder, sqlite_url(folder), 'r2') as opened:
+    with MemoryStore(folder, database_url(folder), 'r2') as opened:
         yield opened
 
 

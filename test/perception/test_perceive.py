@@ -653,9 +653,9 @@ def test_another_process_between_finding_and_looking_doubles_nothing(memory):
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
+from databases import database_url
 from film import ColourDetector
 from pathlib import Path
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.perceive import perceive
 from emv_ros.settings import Settings
@@ -667,7 +667,7 @@ class Killed(ColourDetector):
         return super().detect(pixels)
 
 folder = Path(sys.argv[2])
-with MemoryStore(folder, sqlite_url(folder), 'robot') as store:
+with MemoryStore(folder, database_url(folder), 'robot') as store:
     perceive(store, Settings(), detector=Killed(), finish=True)
 """
 

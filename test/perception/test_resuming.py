@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from databases import database_url
 import pytest
 from sqlalchemy import select
 
 from emv_ros.memory import schema
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.clips import Clip, Picture
 from emv_ros.perception.relations import Thing
@@ -26,7 +26,7 @@ def at(seconds):
 @pytest.fixture
 def store(tmp_path):
     folder = tmp_path / 'memory'
-    with MemoryStore(folder, sqlite_url(folder), 'r2') as opened:
+    with MemoryStore(folder, database_url(folder), 'r2') as opened:
         opened.add_many([Scene(
             stamp_ns=at(0), camera='head', objects=(
                 SceneObject(name='table', bbox=TABLE), SceneObject(name='book', bbox=BOOK),

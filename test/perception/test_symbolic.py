@@ -7,11 +7,11 @@ import random
 import threading
 import time
 
+from databases import database_url
 import pytest
 from sqlalchemy import func, select
 
 from emv_ros.memory import schema
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.queries import observations
 from emv_ros.memory.store import MemoryStore
 from emv_ros.perception.symbolic import observe_scenes
@@ -26,7 +26,7 @@ SETTINGS = Settings()
 @pytest.fixture
 def store(tmp_path):
     folder = tmp_path / 'memory'
-    with MemoryStore(folder, sqlite_url(folder), 'r2') as opened:
+    with MemoryStore(folder, database_url(folder), 'r2') as opened:
         yield opened
 
 
@@ -138,7 +138,7 @@ def test_a_pass_at_a_time_gives_what_one_pass_gives(store, tmp_path):
         if rng.random() < 0.02:
             place = rng.choice(['table', 'sink', 'shelf'])
         scenes.append(scene(number / 2, place, state=rng.choice(['', '', 'wet'])))
-    with MemoryStore(tmp_path / 'b', sqlite_url(tmp_path / 'b'), 'r2') as whole:
+    with MemoryStore(tmp_path / 'b', database_url(tmp_path / 'b'), 'r2') as whole:
         whole.add_many(scenes)
         expected = seen(whole)
     for start in range(0, len(scenes), 37):

@@ -23,7 +23,8 @@ TEXTS = (
     'kitchen–hall', '“quoted” words…', '<b>bold</b> &amp; more', 'пойди на кухню', 'naïve',
     '日本語 の 本', 'ready-made', 'readymade', "Ann's bag", 'flies and fly', 'running runs ran',
     '-5 degrees', '1e5', '12abc', 'abc12', 'the generalization of general things', 'sky skies',
-    'happy happily happiness', 'C++ and C#', '50%', "don't", '½ cup', '/home/ann/notes.txt')
+    'happy happily happiness', 'C++ and C#', '50%', "don't", '½ cup', '2½ cups', '12 m²', '① first',
+    '/home/ann/notes.txt')
 TERMS = (
     'mug', 'mugs', 'red', 'blue', 'cup', 'cups', 'cafe', 'café', 'creme', 'load', 'loaded',
     'dishwasher', 'robot', 'local', 'a', 'example', 'org', 'ann', 'küche', 'kuche', 'grüße',
@@ -32,7 +33,7 @@ TERMS = (
     'кухню', 'naive', '本', 'ready', 'readymade', 's', 'fly', 'flies', 'run', 'runs', 'ran', '1e5',
     '12abc', 'abc12', 'general', 'generalization', 'sky', 'happy', 'happiness', 'c', '50',
     'don', 't', 'notes', 'txt', 'home', 'the', 'map', 'the mug', 'ready made', '"', "'",
-    '%', '_', '&', '!', '')
+    '½', '2½', '1', 'm²', '²', 'm', '①', '⅓', '%', '_', '&', '!', '')
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 import signal
 import threading
 
+from databases import database_url
 from life_parts import SETTINGS, at, below_days, check_whole, open_memory, say
 import pytest
 from sqlalchemy import event
 
 from emv_ros.errors import StoreBusyError
 from emv_ros.memory import schema
-from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillReport, Status
 from emv_ros.tree import differences, growth
@@ -99,7 +99,7 @@ def between(store, act, times=1):
         drafts = real(*arguments)
         if left[0]:
             left[0] -= 1
-            with MemoryStore(store.folder, sqlite_url(store.folder), 'r2', busy_timeout_s=0.05) \
+            with MemoryStore(store.folder, database_url(store.folder), 'r2', busy_timeout_s=0.05) \
                     as other:
                 act(other)
         return drafts
