@@ -35,6 +35,7 @@ from emv_ros.memory.migrate import migrate
 from emv_ros.memory.node_writer import NodeWriter
 from emv_ros.memory.page_cache import limit_cache
 from emv_ros.memory.pictures import PictureFolder
+from emv_ros.memory.receipts import Receipt, drop, sessions_of, sign
 from emv_ros.memory.rows import RECORD_OF, record_of, row_of
 from emv_ros.records import ImageRecord, ModelCall, QueryRecord, Record, Session
 from emv_ros.settings import MemorySettings
@@ -221,14 +222,29 @@ class MemoryStore:
         """Store one record and return the id of its row."""
         return self.add_many([record])[0]
 
-    def add_many(self, records: Iterable[Record]) -> list[int]:
+    def add_many(self, records: Iterable[Record], receipt: Receipt | None = None) -> list[int]:
         """Store records in one transaction: all or none. Return the ids of their rows in order.
 
-        A SkillReport folds into the row of its run. Raises RecordError for one without a time in
+        A SkillReport folds into the row of its run. A batch with a receipt that is stored already
+        is not stored again: none are returned. Raises RecordError for one without a time in
         1970–2200, that ends before it starts, or that holds what no database can.
         """
         with self.writing() as session:
-            return add_records(session, records, self._place)
+            if receipt is None:
+                return add_records(session, records, self._place)
+            begun = sessions_of(session, receipt)
+            if begun is not None:
+                self._sessions.update(begun)
+                return []
+            ids = add_records(session, records, self._place)
+            sign(session, receipt, {key: self._sessions[key] for key in session.info['replaced']})
+            return ids
+
+    def drop_receipt(self, receipt: Receipt) -> None:
+        """Forget a receipt: its writer ends."""
+        if self._engine.dialect.name != 'sqlite':
+            with self.writing() as session:
+                drop(session, receipt)
 
     def add_image(self, data: bytes, record: ImageRecord) -> int:
         """Store a picture's bytes, then its row; return the row's id."""

@@ -2,20 +2,23 @@
 
 Callers enqueue and go on. A full queue drops pictures first, then joint samples and poses, and
 counts what it drops; events, words and scenes are never dropped: their source waits instead. While
-the store cannot be written (busy, full, gone) a commit is tried again; a record that cannot be
-stored is set aside and counted, and costs no other record. The thread outlives every error.
+the store cannot be written (busy, full, gone) a commit is tried again, and stored once where only
+its answer was lost; a record that cannot be stored is set aside and counted, and costs no other
+record. The thread outlives every error.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 import logging
 import math
 import threading
 import time
 
 from emv_ros.errors import EmvError, RecordError, SettingsError, StoreBusyError, StoreError
+from emv_ros.memory.receipts import Receipt
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.waiting import Lanes, Waiting
 from emv_ros.records import ImageRecord, Record
@@ -50,6 +53,7 @@ class BatchWriter:
         self.written: Counter[str] = Counter()
         self.last_error = ''
         self._is_kept_off = False  # by the store: busy, full, gone
+        self._receipt = Receipt()
         self._on_commit = on_commit
         self._period_s = flush_period_s
         self._batch_size = batch_size
@@ -148,13 +152,16 @@ class BatchWriter:
                 self._changed.wait_for(self._is_due, self._period_s)
                 self._batch = self._waiting.take(self._batch_size)
                 if not self._batch and self._end_s is not None:
-                    return
+                    break
                 self._changed.notify_all()  # there is room again
             if self._batch:
                 self._write(self._batch)
             with self._changed:
                 self._batch = []
                 self._changed.notify_all()
+        if self._receipt.number and not self._is_kept_off and not self._is_over():
+            with suppress(StoreError):  # it is dropped in a month, too
+                self.store.drop_receipt(self._receipt)
 
     def _write(self, batch: list[Waiting]) -> None:
         try:
@@ -164,12 +171,13 @@ class BatchWriter:
             self._refuse([waiting.record for waiting in batch], error)
 
     def _commit(self, records: list[Record]) -> None:
+        self._receipt = self._receipt.next()
         while records:
             if self._is_over():
                 self._refuse(records, self.last_error or 'the writer was closed')
                 return
             try:
-                self.store.add_many(records)
+                self.store.add_many(records, self._receipt)
                 break
             except StoreError as error:
                 if not isinstance(error, RecordError):

@@ -32,7 +32,7 @@ def failing(memory: MemoryStore, monkeypatch: pytest.MonkeyPatch,
     """Make every commit fail; the event tells that one has."""
     tried = threading.Event()
 
-    def refuse(_: list[Record]) -> list[int]:
+    def refuse(*_: object) -> list[int]:
         tried.set()
         raise error
 
