@@ -119,3 +119,24 @@ def rows(folder: Path | str, query: str) -> list[dict[str, Any]]:
     with psycopg.connect(url, row_factory=dict_row) as connection:
         return connection.execute(query.encode()).fetchall()
 
+
+
+def files_with(folder: Path, word: str) -> list[str]:
+    """Return the files of a memory whose bytes hold a word: of its folder, and of its server."""
+    places = [folder]
+    if is_postgresql():
+        # Files of tables that were written anew are cut by the checkpoint after that.
+        place, = rows(folder, """SELECT current_setting('data_directory') AS data,
+            oid FROM pg_database WHERE datname = current_database()""")
+        _checkpoint(folder)
+        places.append(Path(place['data']) / 'base' / str(place['oid']))
+    return sorted(str(file.relative_to(place)) for place in places for file in place.rglob('*')
+                  if file.is_file() and word.lower().encode() in file.read_bytes().lower())
+
+
+def _checkpoint(folder: Path) -> None:
+    import psycopg
+
+    url = database_url(folder).set(drivername='postgresql').render_as_string()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute('CHECKPOINT')

@@ -88,11 +88,15 @@ def reading_options() -> dict[str, Any]:
 
 
 def write_anew(engine: Engine, tables: Iterable[str]) -> bool:
-    """Write tables anew, so that they hold nothing that was deleted; False where one is in use."""
+    """Write tables anew, so that they hold nothing that was deleted; False where one is in use.
+
+    So is what the planner noted of them: earlier statistics show values of rows that are gone.
+    """
     names = ', '.join(engine.dialect.identifier_preparer.quote(name) for name in tables)
     try:
         with engine.execution_options(isolation_level='AUTOCOMMIT').connect() as connection:
             connection.exec_driver_sql(f'VACUUM (FULL, ANALYZE) {names}')
+            connection.exec_driver_sql('VACUUM (FULL) pg_catalog.pg_statistic')
     except SQLAlchemyError:
         return False
     return True

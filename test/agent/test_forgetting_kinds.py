@@ -9,7 +9,7 @@ import signal
 from typing import Any
 
 import cv2
-from databases import database_url
+from databases import database_url, files_with
 import numpy as np
 import pytest
 from sqlalchemy import func, select
@@ -59,6 +59,8 @@ NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SECRET = 'quetzalcoatl77'
 WORDS_ONLY = Settings(retrieval=RetrievalSettings(embedder='none'))
 
+pytestmark = pytest.mark.both_databases
+
 
 def at(seconds: float) -> int:
     return NOON_NS + round(seconds * SECOND_NS)
@@ -97,11 +99,6 @@ def show(store: MemoryStore, seconds: float, word: str = '', seed: int = 0) -> i
 
 def run(seconds: float, status: str, skill: str = 'Fetch', **more: Any) -> SkillReport:
     return SkillReport(stamp_ns=at(seconds), skill=skill, status=Status(status), **more)
-
-
-def files_with(folder: Path, word: str = SECRET) -> list[str]:
-    return sorted(str(file.relative_to(folder)) for file in folder.rglob('*')
-                  if file.is_file() and word.encode() in file.read_bytes().lower())
 
 
 class Telltale:
@@ -179,7 +176,7 @@ def test_a_secret_is_gone_from_every_byte_and_does_not_come_back(
         answer='please bring the red cup', evidence=(f'u{made["other"]}',)))
     embed_missing(store, MiniLmEmbedder())
     Searcher(store, RetrievalSettings()).search(SECRET)
-    assert len(files_with(folder)) > 1
+    assert len(files_with(folder, SECRET)) > 1
 
     images = wipe(store, *(('image', key) for key in ids(store, 'image')[:1]))
     assert images.numbers['images'] == 1
@@ -188,7 +185,7 @@ def test_a_secret_is_gone_from_every_byte_and_does_not_come_back(
     assert {name: told.numbers[name] for name in ('utterances', 'skill_events', 'annotations')} == {
         'utterances': 1, 'skill_events': 1, 'annotations': 1}
     assert all(done.numbers[name] >= number for name, number in told.numbers.items())
-    assert files_with(folder) == [] and not is_noted(store)
+    assert files_with(folder, SECRET) == [] and not is_noted(store)
 
     observe_scenes(store, WORDS_ONLY, 'r2')
     perceive(store, WORDS_ONLY, finish=True)
@@ -202,7 +199,7 @@ def test_a_secret_is_gone_from_every_byte_and_does_not_come_back(
     assert model.asked and SECRET not in ''.join(model.asked).lower()
     export_memory(store, tmp_path / 'export', now_ns=1, with_queries=True)
     store.fold_log()
-    assert files_with(folder) == [] and files_with(tmp_path / 'export') == []
+    assert files_with(folder, SECRET) == [] and files_with(tmp_path / 'export', SECRET) == []
     with store.reading() as session:
         # What was asked about the cup is still known; what showed the secret is not.
         assert set(session.scalars(select(schema.QueryRow.question))) == {
@@ -222,7 +219,7 @@ def test_by_its_id_a_record_goes_with_what_was_said_of_it(store: MemoryStore) ->
                 ('scene', made['scene']), ('image', made['image']))
     assert done.numbers['questions'] == 1
     grow(store, Telltale())
-    assert files_with(store.folder) == []
+    assert files_with(store.folder, SECRET) == []
     assert store.get('utterance', made['other']).text == 'please bring the red cup'
 
 
@@ -237,7 +234,7 @@ def test_a_node_stands_for_all_beneath_it(store: MemoryStore) -> None:
     with pytest.raises(NotFoundError, match='n999'):
         wipe(store, ('node', 999))
     wipe(store, ('node', day))
-    assert files_with(store.folder) == []
+    assert files_with(store.folder, SECRET) == []
     assert len(ids(store, 'utterance')) == 1 and len(ids(store, 'skill_event')) == 1
     assert ids(store, 'pose') == [1] and ids(store, 'joint_sample') == []
     grow(store)
@@ -287,7 +284,6 @@ def test_an_open_search_finds_what_is_left_and_what_comes(store: MemoryStore) ->
         assert name not in ' '.join(hit.text for hit in searcher.search(name).hits)
 
 
-@pytest.mark.both_databases
 def test_a_time_takes_whole_records_that_lie_in_it_or_cross_it(store: MemoryStore) -> None:
     store.add_many([
         Utterance(stamp_ns=at(10), speaker='', text='before it'),
@@ -312,7 +308,6 @@ def test_a_time_takes_whole_records_that_lie_in_it_or_cross_it(store: MemoryStor
         assert session.scalars(select(schema.UtteranceRow.text)).all() == ['up to it']
 
 
-@pytest.mark.both_databases
 def test_conditions_hold_together(store: MemoryStore) -> None:
     def say(robot: str, speaker: str, text: str, second: float) -> Utterance:
         return Utterance(stamp_ns=at(second), robot=robot, speaker=speaker, text=text)
@@ -360,7 +355,7 @@ def test_a_picture_file_stays_while_another_row_has_its_bytes(store: MemoryStore
     told = wipe(store, ('image', second), dry_run=True)
     assert told.bytes == len(picture(SECRET))
     wipe(store, ('image', second))
-    assert files_with(store.folder) == []
+    assert files_with(store.folder, SECRET) == []
 
 
 def test_with_its_only_picture_what_was_seen_in_it_goes(store: MemoryStore) -> None:
@@ -391,7 +386,7 @@ def test_a_run_that_goes_on_is_not_made_anew_by_its_later_reports(
     wipe(store, ('skill_event', 1))
     assert store.add_many([report(2, 'running'), report(3, 'succeeded')]) == [0, 0]
     assert store.add(report(4, 'succeeded')) == 0  # told again
-    assert files_with(store.folder) == [] and len(ids(store, 'skill_event')) == 1
+    assert files_with(store.folder, SECRET) == [] and len(ids(store, 'skill_event')) == 1
     other = store.add(run(5, 'running', 'Say', parameters={'text': 'hello'}, source_id='goal-2'))
     assert store.get('skill_event', other).parameters == {'text': 'hello'}
     # Long after it, the same words begin another run.
@@ -403,10 +398,11 @@ def test_what_was_under_way_meanwhile_keeps_nothing_of_it(store: MemoryStore) ->
     journal = Journal(store, 'r2')
     answer = Agent(store, WORDS_ONLY).ask(
         Question(text='what is the word?', query_time_ns=at(200_000)),
-        on_progress=lambda _: wipe(store, text=SECRET) if files_with(store.folder) else None)
+        on_progress=lambda _: (
+            wipe(store, text=SECRET) if files_with(store.folder, SECRET) else None))
     journal.keep('key', PaidReply(f'It is {SECRET}'))
     store.fold_log()
-    assert answer.query_id is None and files_with(store.folder) == []
+    assert answer.query_id is None and files_with(store.folder, SECRET) == []
     after = Journal(store, 'r2')
     after.keep('key', PaidReply('It is good'))
     assert after.find('key') is not None
@@ -423,7 +419,7 @@ def test_words_in_a_name_that_a_person_gave_go(store: MemoryStore) -> None:
         session.add(schema.NamingRow(observation_id=1, name=f'cup of {SECRET}', author='ann',
                                      stamp_ns=1))
     wipe(store, text=SECRET)
-    assert files_with(store.folder) == [] and ids(store, 'observation') == [1]
+    assert files_with(store.folder, SECRET) == [] and ids(store, 'observation') == [1]
     with store.reading() as session:
         assert session.get_one(schema.EntityRow, 1).name == 'cup'
 
@@ -463,12 +459,12 @@ def test_what_a_killed_forgetting_left_is_done_when_the_memory_is_opened(
         finally:
             os._exit(0)
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    assert files_with(folder)
+    assert files_with(folder, SECRET)
     with open_store(folder) as store:
         if phase != 'cleared':
             assert len(ids(store, 'utterance')) == 3  # all or nothing
             wipe(store, end_ns=at(50))
-        assert files_with(folder) == [] and len(ids(store, 'utterance')) == 2
+        assert files_with(folder, SECRET) == [] and len(ids(store, 'utterance')) == 2
         with store.reading() as session:
             assert session.scalar(select(func.count()).select_from(schema.AuditRow)) == 1
 

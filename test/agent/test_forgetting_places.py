@@ -7,12 +7,12 @@ import threading
 import time
 from typing import Any
 
+from databases import files_with
 import pytest
 from sqlalchemy import select
 from test_forgetting_kinds import (
     SECRET,
     at,
-    files_with,
     ids,
     picture,
     show,
@@ -86,7 +86,7 @@ def test_words_go_from_wherever_they_stand(store: MemoryStore) -> None:  # noqa:
             schema.EntityRow.id)).all() == ['cup', 'cup', 'cup', '']
         assert session.get_one(schema.EntityRow, 2).attributes == {'aliases': ['mug']}
         assert [row.name for row in session.scalars(select(schema.NamingRow))] == ['mug']
-    assert files_with(store.folder) == []
+    assert files_with(store.folder, SECRET) == []
     assert ids(store, 'pose') == [2] and ids(store, 'image') == [2]
     assert ids(store, 'joint_sample') == [] and len(ids(store, 'observation')) == 8
     told = store.get('observation', 7), store.get('observation', 8)
@@ -102,7 +102,7 @@ def test_words_in_an_account_alone_can_be_forgotten(store: MemoryStore) -> None:
     with pytest.raises(NotFoundError):
         wipe(store, text=SECRET, end_ns=at(5))
     wipe(store, text=SECRET, start_ns=at(5))
-    assert files_with(store.folder) == [] and ids(store, 'utterance') == [1]
+    assert files_with(store.folder, SECRET) == [] and ids(store, 'utterance') == [1]
 
 
 def test_a_cache_that_a_reader_writes_meanwhile_goes_too(store: MemoryStore) -> None:  # noqa: F811

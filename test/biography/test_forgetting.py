@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import cv2
-from databases import database_url
+from databases import database_url, files_with
 import numpy as np
 import pytest
 from sqlalchemy import select
@@ -46,6 +46,8 @@ NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SECRET = 'zanzibar'
 WHERE = (20.0, 20.0, 60.0, 60.0)
 ELSEWHERE = (100.0, 20.0, 140.0, 60.0)
+
+pytestmark = pytest.mark.both_databases
 
 
 def at(seconds: float) -> int:
@@ -134,12 +136,6 @@ def a_life(store: MemoryStore) -> Life:
 def wipe(life: Life, *references: tuple[str, int], **more: Any) -> Any:
     return forget(life.store, references, author='ann', reason='asked to', stamp_ns=at(100),
                   **more)
-
-
-def files_with(folder: Path, word: str) -> list[str]:
-    """Return the files of a memory whose bytes hold a word."""
-    return [file.name for file in folder.rglob('*') if file.is_file()
-            and word.encode() in file.read_bytes().lower()]
 
 
 def names(folder: Path) -> set[str]:
