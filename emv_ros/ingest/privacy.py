@@ -4,6 +4,9 @@ It comes before anything is stored, logged or sent to a model. A phrase counts i
 any case, with any white space, underscores or hyphens between them; `/…/` is a regular expression,
 also without regard to case. Signs that nobody sees (zero-width spaces, soft hyphens) are looked
 through. What a phrase is spread over (two utterances, a picture that shows it) is not noticed.
+
+An expression is given LIMIT_S for one text (`re` can take years, and hold the whole process up).
+Where that is not enough nobody knows what stands in the text, so that all of it is hidden.
 """
 
 from __future__ import annotations
@@ -12,16 +15,25 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 import hashlib
+import logging
 import os
 import re
 from typing import Any, TypeVar
 import unicodedata
 
+import regex
+
 from emv_ros.errors import SettingsError, WithheldError
 from emv_ros.records import ImageRecord, Record, Utterance
 from emv_ros.settings import PrivacySettings
 
+log = logging.getLogger(__name__)
+
 HIDDEN = '[…]'
+LIMIT_S = 0.25
+# An expression is tried on so many of a sign when it is read: those that take long with every text
+# are refused at once.
+TRIED_SIGNS = 200
 # Texts longer than this are searched anew each time, shorter ones are remembered.
 SHORT_CHARS = 200
 # What the robot's owner sets, or what is no words of anybody.
@@ -77,7 +89,12 @@ class WordFilter:
     def _searched(self, text: str) -> str:
         hidden = normal = _normal(text)
         for pattern in self._patterns:
-            hidden = pattern.sub(HIDDEN, hidden)
+            try:
+                hidden = pattern.sub(HIDDEN, hidden, timeout=LIMIT_S)
+            except TimeoutError:
+                log.warning('privacy.drop_phrases: /%s/ took more than %s s for one text, which '
+                            'is hidden as a whole', pattern.pattern, LIMIT_S)
+                return HIDDEN
         return text if hidden == normal else hidden
 
     def _without_phrases(self, value: Any) -> Any:
@@ -143,7 +160,7 @@ def _folded(name: str) -> str:
     return ' '.join(re.split(_BETWEEN_WORDS, _normal(name).strip())).casefold()
 
 
-def _patterns(phrases: str) -> tuple[re.Pattern[str], ...]:
+def _patterns(phrases: str) -> tuple[regex.Pattern[str], ...]:
     found = []
     for item in _items(phrases):
         if len(item) > 2 and item.startswith('/') and item.endswith('/'):
@@ -157,11 +174,11 @@ def _patterns(phrases: str) -> tuple[re.Pattern[str], ...]:
     return tuple(found)
 
 
-def _phrase(words: str) -> re.Pattern[str]:
+def _phrase(words: str) -> regex.Pattern[str]:
     between = _BETWEEN_WORDS.join(map(re.escape, words.split()))
     # The one letter that is two of them in the other case.
     either = re.sub('ss|\u00df', '(?:ss|\u00df)', between, flags=re.IGNORECASE)
-    return re.compile(rf'(?<![^\W_]){either}(?![^\W_])', re.IGNORECASE)
+    return regex.compile(rf'(?<![^\W_]){either}(?![^\W_])', regex.IGNORECASE)
 
 
 def _items(phrases: str) -> list[str]:
@@ -181,12 +198,19 @@ def _items(phrases: str) -> list[str]:
     return [item for item in found if item]
 
 
-def _expression(text: str) -> re.Pattern[str]:
+def _expression(text: str) -> regex.Pattern[str]:
     try:
-        pattern = re.compile(text, re.IGNORECASE)
-    except re.error as error:
+        pattern = regex.compile(text, regex.IGNORECASE)
+    except regex.error as error:
         raise SettingsError(
             f'privacy.drop_phrases: /{text}/ is no regular expression: {error}') from error
     if pattern.search(''):
         raise SettingsError(f'privacy.drop_phrases: /{text}/ matches where nothing stands')
+    try:
+        for sign in sorted({*text, *'a0 '}):
+            pattern.search(sign * TRIED_SIGNS + '\0', timeout=LIMIT_S)
+    except TimeoutError as error:
+        raise SettingsError(
+            f'privacy.drop_phrases: /{text}/ takes too long: it repeats what repeats, as '
+            '(a+)+ does') from error
     return pattern

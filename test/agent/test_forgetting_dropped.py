@@ -18,6 +18,8 @@ from emv_ros.settings import Settings, TreeSettings, with_values
 from emv_ros.timeline import SECOND_NS, parse_stamp
 from emv_ros.tree.consolidate import consolidate
 
+pytestmark = pytest.mark.both_databases
+
 NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SECRET = 'quetzalcoatl'
 

@@ -26,6 +26,8 @@ from emv_ros.memory.clearing import is_noted
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord, JointSample, Observation, Pose, Utterance
 
+pytestmark = pytest.mark.both_databases
+
 SEEN = Observation(stamp_ns=at(0), end_ns=at(5), name='cup')
 
 
@@ -46,7 +48,6 @@ def named(memory: MemoryStore, seen: int, into: int | None = None, **values: Any
         return row.id
 
 
-@pytest.mark.both_databases
 def test_words_go_from_wherever_they_stand(store: MemoryStore) -> None:  # noqa: F811
     """Each place has a word of its own; those that are left tell which place was passed over."""
     def word(place: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from databases import is_postgresql, rows
 import numpy as np
 from sqlalchemy import select
 
@@ -70,3 +71,10 @@ def look(store: MemoryStore, start_s: float, direction: int, off: float = 0.0,
         session.add(schema.AppearanceRow(
             observation_id=key, model='hand', vector=vector.astype('<f4').tobytes()))
     return key
+
+
+def written(memory: MemoryStore) -> object:
+    """Return what grows with each write."""
+    if is_postgresql():
+        return rows(memory.folder, 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text')
+    return (memory.folder / 'memory.db-wal').stat().st_size

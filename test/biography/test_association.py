@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 import threading
 
-from databases import database_url, is_postgresql, rows
-from entity_parts import NOON_NS, apart, held, look, said, see
+from databases import database_url
+from entity_parts import NOON_NS, apart, held, look, said, see, written
 import numpy as np
 import pytest
 from sqlalchemy import event, select
@@ -348,13 +348,6 @@ def test_what_others_change_meanwhile_is_seen(memory: MemoryStore) -> None:
     ids = [look(memory, 60, 0), look(memory, 61, 5)]
     keeper.run()
     assert sorted(held(memory).values()) == [[moved, ids[1]], [ids[0]]]
-
-
-def written(memory: MemoryStore) -> object:
-    """Return what grows with each write."""
-    if is_postgresql():
-        return rows(memory.folder, 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text')
-    return (memory.folder / 'memory.db-wal').stat().st_size
 
 
 def test_a_run_with_nothing_to_do_writes_nothing(memory: MemoryStore) -> None:

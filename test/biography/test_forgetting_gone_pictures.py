@@ -14,6 +14,8 @@ from emv_ros.memory.memory_size import database_bytes, used_bytes
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import ImageRecord
 
+pytestmark = pytest.mark.both_databases
+
 
 def lose(store: MemoryStore, why: str, *ids: int) -> None:
     """Mark pictures as gone. Of what retention drops the file stays, since it is fresh."""

@@ -14,6 +14,8 @@ from emv_ros.memory.lives import TOLD_APART, namesakes
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings
 
+pytestmark = pytest.mark.both_databases
+
 THRESHOLDS = 0.75, 0.60
 
 

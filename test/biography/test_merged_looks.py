@@ -12,6 +12,8 @@ from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings
 
+pytestmark = pytest.mark.both_databases
+
 TOLD = {'author': 'Anna', 'stamp_ns': NOON_NS}
 
 

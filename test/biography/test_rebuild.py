@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import threading
 
-from databases import database_url
 from entity_parts import NOON_NS, apart, held, look, said
 from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 import pytest
@@ -20,9 +19,12 @@ from emv_ros.biography.association import associate
 from emv_ros.biography.rebuild import rebuild
 from emv_ros.errors import EmvError
 from emv_ros.memory import schema
+from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.lives import lives
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings
+
+pytestmark = pytest.mark.both_databases
 
 merge, split, rename = (
     partial(what, author='Anna', stamp_ns=NOON_NS)
@@ -180,17 +182,18 @@ def components(store: MemoryStore) -> tuple[set[frozenset[int]], set[tuple[int, 
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an empty memory, to be copied: quicker than to make one."""
     folder = tmp_path_factory.mktemp('empty') / 'memory'
-    MemoryStore(folder, database_url(folder), 'r1').close()
+    MemoryStore(folder, sqlite_url(folder), 'r1').close()
     return folder
 
 
+@pytest.mark.sqlite_only  # many memories, each a copy of one file
 @given(st.lists(st.integers(0, 2), min_size=3, max_size=7), st.lists(STEP, max_size=6))
 @hypothesis_settings(max_examples=15, deadline=None,
                      phases=(Phase.explicit, Phase.reuse, Phase.generate))
 def test_whatever_persons_said_holds(empty: Path, things: list[int], steps: list[tuple]) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = shutil.copytree(empty, Path(place) / 'memory')
-        with MemoryStore(folder, database_url(folder), 'r1') as store:
+        with MemoryStore(folder, sqlite_url(folder), 'r1') as store:
             hold(store, things, steps)
 
 

@@ -27,6 +27,8 @@ from emv_ros.memory.entities import standing
 from emv_ros.memory.store import MemoryStore
 from emv_ros.settings import BiographySettings, Settings
 
+pytestmark = pytest.mark.both_databases
+
 DAY_S = 86_400
 # Strict at once, so that one thing becomes two entities; generous when the day is over.
 SETTINGS = BiographySettings(match_similarity=0.97, consistent_similarity=0.83,
@@ -256,6 +258,7 @@ def test_killed_between_neighbourhoods_the_next_run_ends_it(
     assert list(held(memory).values()) == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
 
 
+@pytest.mark.sqlite_only  # many memories; the others do the same on a server
 @drawn(max_examples=12, deadline=None)
 @given(seed=strategies.integers(0, 10_000))
 def test_apart_is_apart_and_nothing_is_lost(seed: int, tmp_path_factory: Any) -> None:

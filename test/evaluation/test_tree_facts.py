@@ -13,6 +13,8 @@ from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, Pose, Utterance
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:

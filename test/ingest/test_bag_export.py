@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 import sqlite3
 
-from databases import database_url
 from PIL import Image
 import pytest
 
@@ -15,6 +14,7 @@ from emv_ros.errors import ExportError
 from emv_ros.ingest.bag_export import export_bag, topic_of
 from emv_ros.ingest.experience import import_experience
 from emv_ros.ingest.importing import import_path
+from emv_ros.memory.database import sqlite_url
 from emv_ros.memory.exporting import export_memory
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
@@ -43,7 +43,7 @@ def at(seconds: float) -> int:
 
 
 def opened(folder: Path) -> MemoryStore:
-    return MemoryStore(folder, database_url(folder), 'robot')
+    return MemoryStore(folder, sqlite_url(folder), 'robot')
 
 
 def encoded(mode: str, value: int, form: str) -> bytes:

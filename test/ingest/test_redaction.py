@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
+import time
 
 import cv2
 import numpy as np
@@ -66,6 +67,20 @@ def test_phrases(phrases, text, kept):
 def test_expressions_that_are_none_are_refused(phrases):
     with pytest.raises(SettingsError, match='drop_phrases'):
         words(phrases)
+
+
+def test_an_expression_without_end_is_refused_or_hides_the_whole_text(caplog):
+    """Both would take years with Python's own module, which nothing can interrupt."""
+    with pytest.raises(SettingsError, match='takes too long'):
+        words('/(a|aa)+$/')
+    door = words('/(ab|abab)+$/; milk')
+    assert door.text('abab, milk') == f'abab, {HIDDEN}'
+    start_s = time.process_time()
+    assert door.text('ab' * 60 + '!') == HIDDEN
+    assert time.process_time() - start_s < 5
+    assert 'hidden as a whole' in caplog.text and 'abab' * 9 not in caplog.text
+    with pytest.raises(WithheldError):
+        words('/(ab|abab)+$/', 'utterance').admit(said('ab' * 60 + '!'))
 
 
 def said(text, speaker='Ada'):

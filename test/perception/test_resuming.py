@@ -14,6 +14,8 @@ from emv_ros.perception.resuming import resumed
 from emv_ros.records import Scene, SceneObject, SceneRelation
 from emv_ros.timeline import SECOND_NS, parse_stamp
 
+pytestmark = pytest.mark.both_databases
+
 NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SIZE = (640, 480)
 TABLE, BOOK = (50, 200, 450, 420), (200, 170, 300, 198)  # barely on it: takes three pictures

@@ -19,6 +19,8 @@ from emv_ros.records import ImageRecord, Observation, Scene, SceneObject, SceneR
 from emv_ros.settings import Settings, with_values
 from emv_ros.timeline import SECOND_NS, parse_stamp
 
+pytestmark = pytest.mark.both_databases
+
 NOON_NS = parse_stamp('2024-03-01T12:00:00Z')[0]
 SETTINGS = Settings()
 

@@ -34,6 +34,8 @@ from emv_ros.tree.summaries import SummaryWriter
 from emv_ros.tree.tidy import Tidy
 from emv_ros.tree.view import TreeView
 
+pytestmark = pytest.mark.both_databases
+
 
 def node_ids(store):
     with store.reading() as session:
@@ -65,7 +67,6 @@ def test_an_empty_memory_has_no_tree(store):
     assert TreeView(store, Window(), UTC).root.summary == 'nothing is remembered here'
 
 
-@pytest.mark.both_databases
 def test_one_event_makes_one_day(store):
     assert shape(store, [say(0, 'hello')]) == (8, 'day 2024-03-04', [(2, 'user said "hello"')])
 
@@ -146,7 +147,6 @@ def test_small_chunks_are_as_one(store, tmp_path, monkeypatch):
         check_whole(other)
 
 
-@pytest.mark.both_databases
 def test_a_late_record_opens_only_the_path_above_it(store):
     shape(store, a_life())
     before = node_ids(store)
@@ -209,7 +209,6 @@ def test_a_recording_that_is_looped_nests_in_its_own_session(store):
     assert shape(store) == (8, 'day 2024-03-04', [(3, 'Home', [(2, 'Move')])] * 2)
 
 
-@pytest.mark.both_databases
 def test_each_robot_has_its_tree(store):
     records = a_life(1)
     store.add_many(records)
@@ -249,7 +248,6 @@ def test_killed_anywhere_it_goes_on(store, tmp_path, monkeypatch, kill_at):
         assert below_days(other) == below_days(store)
 
 
-@pytest.mark.both_databases
 def test_a_failure_within_a_transaction_leaves_all_waiting(store, monkeypatch):
     store.add_many(a_life(1))
 
@@ -282,14 +280,12 @@ def test_progress_tells_how_many_records_are_done(store):
     assert told_progress[-1] == (total, total)
 
 
-@pytest.mark.both_databases
 def test_one_consolidator_at_a_time(store):
     with holding(store), pytest.raises(StoreBusyError, match='another process consolidates'):
         consolidate(store, SETTINGS)
     consolidate(store, SETTINGS)
 
 
-@pytest.mark.both_databases
 def test_a_corrected_stamp_leaves_no_node_behind(store):
     shape(store, [say(0, 'one'), say(6 * 3600, 'two')])
     with store.writing() as session:
@@ -307,7 +303,6 @@ def test_a_robot_that_the_memory_does_not_know_is_refused_and_not_made(store):
     assert store.robots() == known
 
 
-@pytest.mark.both_databases
 def test_tidying_needs_no_write_lock_to_find_that_there_is_nothing(store):
     tidy = Tidy(store, 'r2d3', UTC, SETTINGS, SummaryWriter(None, SETTINGS))
     tidy.run()

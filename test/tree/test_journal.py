@@ -20,6 +20,8 @@ from emv_ros.timeline import HOUR_NS
 from emv_ros.tree.consolidate import consolidate
 from emv_ros.tree.journal import Journal, PaidReply, forget_replies, key_of
 
+pytestmark = pytest.mark.both_databases
+
 # Its processes come from one that has imported all: each is there at once.
 WORKERS = multiprocessing.get_context('forkserver')
 WORKERS.set_forkserver_preload(['journal_worker'])
@@ -79,6 +81,7 @@ def uninterrupted(tmp_path_factory):
         return upper(store), lines_of(folder / 'log')
 
 
+@pytest.mark.sqlite_only  # many processes; test_kills.py kills over a server, too
 @pytest.mark.parametrize('seed', range(3))
 def test_killed_at_any_moment_no_question_is_asked_twice(tmp_path, uninterrupted, seed):
     """But for the one that was under way when the process was killed."""
@@ -103,7 +106,6 @@ def test_killed_at_any_moment_no_question_is_asked_twice(tmp_path, uninterrupted
     assert set(again) <= lost
 
 
-@pytest.mark.both_databases
 def test_a_reply_is_kept_before_it_is_used_and_gone_after(store):
     seen = []
 
@@ -185,7 +187,6 @@ def test_nothing_is_kept_for_more_than_a_day(store):
     assert kept(store) == []
 
 
-@pytest.mark.both_databases
 def test_the_journal_of_one_robot_can_be_forgotten(store):
     other = Journal(store, 'other')
     journal = Journal(store, 'r2')
@@ -209,6 +210,7 @@ def test_an_empty_reply_that_was_paid_for_is_not_asked_for_again(store):
     assert len(model.asked) == 2  # one more try, and then it would say the same again
 
 
+@pytest.mark.sqlite_only  # no memory
 def test_the_key_tells_model_messages_schema_warmth_and_length_apart():
     messages = [{'role': 'user', 'content': 'a'}]
     keys = {key_of('m', messages, None, 0.0, 10), key_of('n', messages, None, 0.0, 10),
@@ -250,7 +252,6 @@ def test_a_consolidation_leaves_a_row_and_one_with_nothing_to_do_none(store):
     assert len(runs(store)) == 1
 
 
-@pytest.mark.both_databases
 def test_each_robot_has_a_row_of_its_own(store):
     store.add_many([say(0, 'a', robot='one'), say(0, 'b', robot='two'), say(9, 'c', robot='two')])
     consolidate(store, SETTINGS)
@@ -274,7 +275,6 @@ def test_outcomes_of_trouble(store):
     assert [row.outcome for row in runs(store)] == ['stopped', 'failed', 'canceled']
 
 
-@pytest.mark.both_databases
 def test_the_row_of_a_killed_consolidation_is_completed_by_the_next(store):
     """From the account of calls: one before it, two of it, one of a question meanwhile."""
     store.add(say(0, 'a'))

@@ -13,6 +13,8 @@ from whole import below_days, calendar, check_whole
 from emv_ros.tree import stretch
 from emv_ros.tree.consolidate import consolidate
 
+pytestmark = pytest.mark.both_databases
+
 NOW_NS = at(9 * DAY_S)
 
 

@@ -33,6 +33,8 @@ from emv_ros.tree.consolidate import consolidate, waiting_records
 from emv_ros.tree.reopening import next_piece, reopen, reopen_spans, scrub, take_up, waiting_spans
 from emv_ros.tree.view import TreeView
 
+pytestmark = pytest.mark.both_databases
+
 SECRET = 'zanzibar'
 
 
@@ -113,7 +115,6 @@ def test_a_secret_that_is_summarised_up_to_the_root_leaves_no_trace(store):
     assert waiting_records(store, 'r2')['reopened'] == 0
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize('kind', ['utterance', 'skill_event', 'scene', 'annotation'])
 def test_any_kind_of_record_can_go(store, kind):
     records = {'utterance': say(30, SECRET), 'annotation': goal(SECRET, 20, 70),
@@ -152,7 +153,6 @@ def goals_of(store):
             select(schema.NodeRow).where(schema.NodeRow.level == 3))}
 
 
-@pytest.mark.both_databases
 def test_the_last_record_takes_the_tree_with_it(store):
     ids = store.add_many([say(0, 'one'), say(10, 'two')])
     shape(store)
@@ -260,7 +260,6 @@ def test_what_goes_on_looking_the_same_keeps_its_texts(store):
     check_whole(store)
 
 
-@pytest.mark.both_databases
 def test_re_opened_spans_join_split_and_go(store):
     store.add(say(0, 'hello'))
     hours = [Interval(hour * HOUR_NS, hour * HOUR_NS + 10) for hour in range(4)]
@@ -302,6 +301,7 @@ DATES = ['2024-01-31', '2024-02-29', '2024-12-31', '2024-03-09', '2024-03-10', '
          '2024-04-07', '2020-12-31', '2024-12-29']
 
 
+@pytest.mark.sqlite_only  # calendars are the same everywhere
 @pytest.mark.parametrize('name', ZONES)
 @pytest.mark.parametrize('date', DATES)
 def test_a_goal_across_midnight_belongs_to_the_day_it_starts_in(tmp_path, name, date):
@@ -324,6 +324,7 @@ def test_a_goal_across_midnight_belongs_to_the_day_it_starts_in(tmp_path, name, 
             (f'day {datetime.fromordinal(following):%Y-%m-%d}', ['user said "good night"'])]
 
 
+@pytest.mark.sqlite_only  # as above
 def test_weeks_at_the_turn_of_a_year_have_their_names(tmp_path):
     """30 December 2024 is in ISO week 1, and 1 January 2021 in week 53."""
     with open_memory(tmp_path) as store:

@@ -16,6 +16,8 @@ from emv_ros.tree.consolidate import consolidate, waiting_records
 from emv_ros.tree.reopening import reopen
 from emv_ros.tree.view import TreeView
 
+pytestmark = pytest.mark.both_databases
+
 DAYS = {'motion_days': 2, 'scene_days': 2, 'event_days': 2, 'utterance_days': 2,
         'picture_days': 2}
 

@@ -20,6 +20,8 @@ from emv_ros.tree import differences, growth
 from emv_ros.tree.consolidate import consolidate, waiting_records
 from emv_ros.tree.reopening import reopen
 
+pytestmark = pytest.mark.both_databases
+
 PER_GOAL, RATE_HZ = 20, 5
 
 
