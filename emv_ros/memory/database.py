@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+import errno
 import os
 from pathlib import Path
 import sqlite3
@@ -203,13 +204,27 @@ def _outside_transactions(engine: Engine, statement: str) -> bool:
         connection.close()
 
 
+def says_full(said: str, place: str) -> bool:
+    """Whether what a database says means that the disk is full.
+
+    It may be so full that SQLite cannot even make the file, or the index of its log.
+    """
+    return 'is full' in said or 'No space left' in said or (
+        ('disk I/O' in said or 'unable to open' in said) and _has_no_room(Path(place).parent))
+
+
 def _has_no_room(folder: Path) -> bool:
-    """Whether the disk is so full that SQLite cannot even make the index of its log."""
     try:
         stat = os.statvfs(folder)
     except OSError:
         return False
     return stat.f_bavail * stat.f_frsize < LEAST_BYTES
+
+
+def disk_error(said: str, error: OSError) -> StoreError:
+    """Return the error that tells why a file or folder of a memory cannot be written."""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return (StoreFullError if is_full else StoreError)(f'{said}: {error.strerror or error}')
 
 
 def damaged(place: str, said: object) -> StoreError:
@@ -231,8 +246,7 @@ def translate(error: SQLAlchemyError, place: str) -> StoreError:
             return found
         if 'locked' in said or 'busy' in said:
             return StoreBusyError(f'the database {place} is held by another process: {said}')
-        if 'is full' in said or 'No space left' in said or (
-                'disk I/O' in said and _has_no_room(Path(place).parent)):
+        if says_full(said, place):
             return StoreFullError(f'the disk of the memory {place} is full: {said}')
         if any(sign in said for sign in DAMAGED):
             return damaged(place, said)

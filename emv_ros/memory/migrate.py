@@ -12,12 +12,14 @@ import sqlite3
 from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from emv_ros.errors import SchemaError, StoreError
+from emv_ros.errors import SchemaError, StoreError, StoreFullError
 from emv_ros.memory.database import (
     damaged,
+    disk_error,
     is_log_gone,
     open_engine,
     place_of,
+    says_full,
     translate,
     unreadable,
 )
@@ -120,7 +122,8 @@ def _log_ahead(engine: Engine, place: str) -> None:
         connection.cursor().execute('PRAGMA journal_mode = WAL')
     except sqlite3.OperationalError as error:
         if 'locked' not in str(error):
-            raise StoreError(f'the database {place} cannot be opened: {error}') from error
+            kind = StoreFullError if says_full(str(error), place) else StoreError
+            raise kind(f'the database {place} cannot be opened: {error}') from error
         log.warning('%s is in use and keeps its journal mode until it is opened again', place)
     except sqlite3.DatabaseError as error:
         raise damaged(place, error) from error
@@ -134,6 +137,6 @@ def _lock(folder: Path) -> Iterator[None]:
         file = (folder / '.migrate.lock').open('w')
         fcntl.flock(file, fcntl.LOCK_EX)
     except OSError as error:
-        raise StoreError(f"cannot write in the memory's folder {folder}: {error}") from error
+        raise disk_error(f"cannot write in the memory's folder {folder}", error) from error
     with file:
         yield

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-import errno
 import hashlib
 import os
 from pathlib import Path
 import threading
 import time
 
-from emv_ros.errors import NotFoundError, StoreError, StoreFullError
+from emv_ros.errors import NotFoundError, StoreError
+from emv_ros.memory.database import disk_error
 
 SUFFIXES = {'image/jpeg': '.jpg', 'image/png': '.png'}
 
@@ -52,9 +52,8 @@ class PictureFolder:
             _sync(target.parent)
         except OSError as error:
             _discard(partial)
-            kind = StoreFullError if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreError
-            raise kind(f'cannot store a picture of {len(data)} bytes in {target.parent}: '
-                       f'{error.strerror or error}') from error
+            raise disk_error(f'cannot store a picture of {len(data)} bytes in {target.parent}',
+                             error) from error
         return sha256
 
     def _make(self, folder: Path) -> None:

@@ -17,11 +17,12 @@ from sqlalchemy import URL, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as OrmSession
 
-from emv_ros.errors import NotFoundError, RecordError, StoreError, StoreReadOnlyError
+from emv_ros.errors import NotFoundError, RecordError, StoreReadOnlyError
 from emv_ros.memory import schema
 from emv_ros.memory.adding import add_records, renew_documents
 from emv_ros.memory.clearing import clear_what_is_left, times_forgotten
 from emv_ros.memory.database import (
+    disk_error,
     fold_log,
     is_read_only,
     open_engine,
@@ -64,8 +65,7 @@ class MemoryStore:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(
-                f"cannot make the memory's folder {folder}: {error.strerror or error}") from error
+            raise disk_error(f"cannot make the memory's folder {folder}", error) from error
         self._engine = open_engine(url, busy_timeout_s)
         self.is_read_only = is_read_only(url)
         # The session that records join which name none, by robot.

@@ -12,6 +12,7 @@ from typing import Any
 
 from rclpy.lifecycle import LifecycleState, Node, TransitionCallbackReturn
 
+from emv_ros.errors import StoreFullError
 from emv_ros.nodes.faults import Faults
 from emv_ros.nodes.parameters import declare, declare_settings
 
@@ -31,6 +32,7 @@ class MemoryNode(Node):
             'configure and activate at start; False: wait for the transitions')
         self.is_active = False
         self._is_open = False
+        self._failure: Exception | None = None  # of the latest transition
 
     # To be filled in
 
@@ -49,11 +51,20 @@ class MemoryNode(Node):
     # The transitions
 
     def bring_up(self) -> bool:
-        """Configure and activate where `autostart` says so; return whether that went well."""
+        """Configure and activate where `autostart` says so; return whether that went well.
+
+        It may be tried again, where it `waits_for_room`.
+        """
         if not self.autostart:
             return True
-        return (self.trigger_configure() == TransitionCallbackReturn.SUCCESS
-                and self.trigger_activate() == TransitionCallbackReturn.SUCCESS)
+        done = TransitionCallbackReturn.SUCCESS
+        return ((self._is_open or self.trigger_configure() == done)
+                and self.trigger_activate() == done)
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether the latest transition failed for want of room on the disk."""
+        return isinstance(self._failure, StoreFullError)
 
     def bring_down(self) -> None:
         """Stop and close, from whatever state."""
@@ -68,7 +79,9 @@ class MemoryNode(Node):
         """Start."""
         done = self._step('activate', self._start)
         if done != TransitionCallbackReturn.SUCCESS:
+            failure = self._failure
             self._attempt('activate', self.stop)  # what it began before it failed
+            self._failure = failure
         return done
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -115,6 +128,8 @@ class MemoryNode(Node):
         try:
             action()
         except Exception as error:  # a transition fails; the process goes on
+            self._failure = error
             self.faults.add(name, error)
             return False
+        self._failure = None
         return True

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
-from emv_ros.errors import StoreBusyError, StoreError
+from emv_ros.errors import StoreBusyError
+from emv_ros.memory.database import disk_error
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ def take_place(folder: Path, node: str, robot: str) -> IO[str]:
     try:
         file = (folder / f'.{name}.lock').open('a+', encoding='utf-8')
     except OSError as error:
-        raise StoreError(f"cannot write in the memory's folder {folder}: {error}") from error
+        raise disk_error(f"cannot write in the memory's folder {folder}", error) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

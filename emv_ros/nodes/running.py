@@ -27,6 +27,7 @@ from emv_ros.nodes.logs import forward_logs
 log = logging.getLogger(__name__)
 
 CHECK_PERIOD_S = 0.1
+ROOM_PERIOD_S = 2.0
 Group = tuple[Callable[[], Executor], Sequence[MemoryNode]]
 
 
@@ -92,8 +93,8 @@ def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None =
         spinners = [Spinner(executor(), nodes) for executor, nodes in make()]
         nodes = [node for spinner in spinners for node in spinner.nodes]
         forward_logs(nodes[0].get_logger())
-        if not all(node.bring_up() for node in nodes):
-            return 1
+        if not all(_bring_up(node, told) for node in nodes):
+            return 0 if told else 1
         for spinner in spinners:
             spinner.start()
         nodes[0].get_logger().info('running: ' + ', '.join(
@@ -106,6 +107,22 @@ def run_groups(make: Callable[[], Sequence[Group]], args: Sequence[str] | None =
         return 2
     finally:
         _end(spinners)
+
+
+def _bring_up(node: MemoryNode, told: Sequence[int]) -> bool:
+    """Bring a node up, where the disk is full as soon as there is room; False where it cannot be.
+
+    False also where a signal comes meanwhile.
+    """
+    while not node.bring_up():
+        if not node.waits_for_room or told:
+            return False
+        node.get_logger().warning(
+            f'{node.get_name()} waits for room on the disk', once=True)
+        end_s = time.monotonic() + ROOM_PERIOD_S
+        while not told and time.monotonic() < end_s:
+            time.sleep(CHECK_PERIOD_S)
+    return True
 
 
 def _end(spinners: Sequence[Spinner]) -> None:

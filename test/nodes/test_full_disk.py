@@ -89,3 +89,25 @@ def test_consolidation(start, robot, disk):
         assert queries.nodes(store)
 
 
+@pytest.mark.parametrize('is_new', [True, False])
+def test_a_node_that_starts_on_a_full_disk_waits_for_room(start, robot, disk, is_new):
+    folder = disk / 'memory'
+    if not is_new:
+        MemoryStore.open(MemorySettings(), folder).close()
+    ballast = fill(disk, 0)
+    process = start('speech_ingest', folder)
+    wait_until(lambda: 'waits for room' in process.output, 'the log', LIMIT_S)
+    assert 'full' in process.output or 'No space left' in process.output, process.output
+    assert process.process.poll() is None
+    ballast.unlink()
+    wait_until(lambda: 'running: ' in process.output, 'the start', LIMIT_S)
+    robot.publisher(Utterance, 'speech').publish(stamped(Utterance(text='hello'), 0))
+    wait_until(lambda: 'hello' in words(folder), 'the words', LIMIT_S)
+
+
+def test_a_node_that_waits_for_room_can_be_ended(start, disk):
+    ballast = fill(disk, 0)
+    process = start('speech_ingest', disk / 'memory')
+    wait_until(lambda: 'waits for room' in process.output, 'the log', LIMIT_S)
+    assert process.stop() == 0
+    ballast.unlink()
