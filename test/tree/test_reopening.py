@@ -28,6 +28,7 @@ from emv_ros.memory import schema
 from emv_ros.memory.adding import renew_documents
 from emv_ros.memory.queries import Window
 from emv_ros.records import SkillReport, Status, Utterance
+from emv_ros.retrieval.word_index import word_index
 from emv_ros.timeline import HOUR_NS, Interval, parse_zone
 from emv_ros.tree.consolidate import consolidate, waiting_records
 from emv_ros.tree.reopening import next_piece, reopen, reopen_spans, scrub, take_up, waiting_spans
@@ -52,23 +53,22 @@ def tables_with(store, word):
         for table in inspect(session.connection()).get_table_names():
             for row in session.execute(text(f'SELECT * FROM "{table}"')):
                 for value in row:
-                    said = value.decode('utf-8', 'replace') if isinstance(value, bytes) else value
-                    if isinstance(said, str) and word in said.lower():
+                    said = value.decode('utf-8', 'replace') if isinstance(
+                        value, bytes) else str(value)
+                    if word in said.lower():
                         found.add(table)
     return found
 
 
 def search(store, word):
     with store.reading() as session:
-        return session.execute(text(
-            'SELECT count(*) FROM document_text WHERE document_text MATCH :word'),
-            {'word': word}).scalar_one()
+        return word_index(session).count(word, 0, 2**62)
 
 
 def texts(store):
     with store.reading() as session:
         return {row.id: (row.summary, row.made_by, row.start_ns, row.end_ns)
-                for row in session.scalars(select(schema.NodeRow))}
+                for row in session.scalars(select(schema.NodeRow).order_by(schema.NodeRow.id))}
 
 
 def remove(store, kind, *ids):
