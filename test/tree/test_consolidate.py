@@ -220,6 +220,7 @@ def test_each_robot_has_its_tree(store):
     assert consolidate(store, SETTINGS, robot='r3').events == 0
 
 
+@pytest.mark.sqlite_only  # test_kills.py does it over a server
 @pytest.mark.parametrize('kill_at', range(8))
 def test_killed_anywhere_it_goes_on(store, tmp_path, monkeypatch, kill_at):
     """Power fails before the n-th commit: what was committed is a whole tree, the rest follows."""

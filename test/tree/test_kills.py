@@ -57,10 +57,21 @@ def noting(asked: Path):
 
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='needs fork')
 @pytest.mark.parametrize('name, steps', [
-    ('commit', (3, 5, 9, 14)), ('commit', (1, 2, 4, 7, 11, 30)),
-    ('before_cursor_execute', (40, 90, 170, 333)), ('before_cursor_execute', (15, 250, 700))])
+    ('commit', (3, 5, 9, 14)), ('before_cursor_execute', (40, 90, 170, 333))])
 def test_killed_again_and_again_it_ends_as_if_it_had_not_been(
         tmp_path, monkeypatch, name, steps):
+    check_kills(tmp_path, monkeypatch, name, steps)
+
+
+@pytest.mark.sqlite_only  # the two above do for a server
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='needs fork')
+@pytest.mark.parametrize('name, steps', [
+    ('commit', (1, 2, 4, 7, 11, 30)), ('before_cursor_execute', (15, 250, 700))])
+def test_killed_at_other_moments(tmp_path, monkeypatch, name, steps):
+    check_kills(tmp_path, monkeypatch, name, steps)
+
+
+def check_kills(tmp_path, monkeypatch, name, steps):
     monkeypatch.setattr(stretch, 'CHUNK', 12)
     with open_memory(tmp_path / 'once') as once:
         once.add_many(records())

@@ -73,6 +73,7 @@ def test_the_tree_keeps_its_words(store, days):
     assert (report.records, nodes(store, 12)) == (0, before)
 
 
+@pytest.mark.sqlite_only  # many moments; test_reopening.py has late records on a server
 @pytest.mark.parametrize('days', [DAYS, {'scene_days': 2}])
 @pytest.mark.parametrize('late', [55, 92, 500, 1005, 2100])
 def test_what_comes_late_finds_its_place_beside_what_is_kept(store, days, late):
