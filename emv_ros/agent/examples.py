@@ -46,6 +46,7 @@ SAME_KIND = 0.4
 SAME_TIME = 0.15
 SAME_STATUS = 0.3
 SAME_WHETHER = 0.25
+SAME_NAMES = 0.2  # 'FoldTowel'
 SAME_FORM = 0.25  # 'the mug I drank from'
 _STATUS = re.compile(r'\b(?:fail|abort|cancel|succe)', re.IGNORECASE)
 _NAME = re.compile(r'\b[a-z]*[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b\w+_\w+\b')
@@ -106,7 +107,8 @@ def choose(question: str, count: int, similarity: Similarity,
     for index, example in enumerate(examples):
         for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),
                                 (SAME_STATUS, _names_a_status),
-                                (SAME_WHETHER, _asks_whether), (SAME_FORM, _describes)):
+                                (SAME_WHETHER, _asks_whether), (SAME_NAMES, _names_a_program),
+                                (SAME_FORM, _describes)):
             scores[index] += weight * (feature(question) == feature(example.question))
     order = sorted(range(len(examples)), key=lambda index: (-scores[index], index))[:count]
     return [examples[index] for index in reversed(order)]
@@ -118,6 +120,10 @@ def _names_a_status(question: str) -> bool:
 
 def _asks_whether(question: str) -> bool:
     return re.search(_WHETHER, question, re.IGNORECASE) is not None
+
+
+def _names_a_program(question: str) -> bool:
+    return _NAME.search(question) is not None
 
 
 def _describes(question: str) -> bool:

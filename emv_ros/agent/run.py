@@ -42,6 +42,8 @@ MAX_REFUSALS = 3
 STATE_PART = 3
 FORCED = ('No more rounds. Write one last command: answer(text, evidence=rows) with what was '
           'shown, or not_recorded(reason).')
+UNSEARCHED = ('nothing was looked up yet. First rows = …, as in the example before; then if rows: '
+              'answer(…), else: not_recorded(…)')
 
 
 class Model(Protocol):
@@ -250,11 +252,19 @@ class QuestionRun:
         return '\n'.join(part for part in parts if part)
 
     def _not_recorded(self, code: str, text: str, reason: str) -> Answer | None:
-        """Accept that nothing is recorded; where memory may hold the very thing, doubt it once."""
+        """Accept that nothing is recorded; where memory may hold the very thing, doubt it once.
+
+        Where nothing was looked up at all it is no finding: small models copy only the last line
+        of an example.
+        """
         if not self._is_doubted and (lines := self._endings.doubts()):
             self._is_doubted = True
             self._tell(code, f'{text}\nBut these records may tell it:\n{lines}\nanswer(text, '
                              'evidence=[ids]) from them, or call not_recorded again.'.strip())
+            return None
+        if not self._library.lookups and not self._is_doubted:
+            self._is_doubted = True
+            self._tell(code, UNSEARCHED, is_dead=True)
             return None
         self._tell(code, text)
         return self._endings.absent(reason or 'nothing recorded tells it')
