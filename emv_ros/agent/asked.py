@@ -16,28 +16,29 @@ from emv_ros.memory.names import stem
 GENERIC = frozenset("""
 a able about above across action activities activity after afternoon afterwards again ago all also
 always am an and any anybody anyone anything april are around as ask asked at august autumn away be
-became because been before began being below between both busy but by came can caught clock
-complete completed could count date day days deal december describe detail detect detected did
-different directly do does doing done down during each earlier early eight either else end ended
+became because been before began being below between both busy but by came can caught clock complete
+completed concern concerning could count date day days deal december describe detail detect detected
+did different directly do does doing done down during each earlier early eight either else end ended
 ends episode episodes evening ever every everything exactly fail failed failing fails failure fall
 february few find first five follow followed following for found four friday from full gave get
 getting give given go goal goals going gone got had handle handled happen happened happens has have
-having he hello her here hers hey hi highlight highlights him his history hour hours how i if in
-instance into is it item its january job jobs july june just keep kept kind know last lately later
-latest least left like likes list long made make manage managed many march may me memory midnight
-minute minutes moment monday month months more morning most much my name named near need never new
-next night nine no none noon not nothing november now number o'clock object objects october of off
-often ok okay on once one only or order other our out over part passed past people perform
-performed person pieces place please pm possible previous probably put quickly ran reason recently
-record recorded remember request right robot run said same saturday saw say second seconds see seen
-september seven she short shortly should show since six skill so some somebody someone something
-soon spring start started state status still stop stopped succeed succeeded success successful
-summarize summary summer sunday take taken talk task tasks tell telling ten than thank thanks that
-the their them then there these they thing things this those three through thursday till time times
-to today together told tomorrow tonight took total tried true try tuesday two unable under until up
-us use used user vain very visible want wanted was we wednesday week weeks well went were what
-whatever when where whether which while who whole whom whose why will winter wish wished with
-without word words work worked works would wrong year years yes yesterday yet you your yours
+having he hear heard hello her here hers hey hi highlight highlights him his history hold hour hours
+how i if in instance into is it item its january job jobs july june just keep kept kind know last
+lately later latest least leave left like likes list long lose lost made make manage managed many
+march may me memory mention midnight minute minutes moment monday month months more morning most
+much my name named near need never new next night nine no none noon not nothing november now number
+o'clock object objects october of off often ok okay on once one only or order other our out over
+part passed past people perform performed person pieces place please pm possible previous probably
+put quickly ran reason recently record recorded regarding remember request right robot run said same
+saturday saw say second seconds see seen september seven she short shortly should show since six
+skill so some somebody someone something soon spend spent spring start started state status still
+stop stopped succeed succeeded success successful summarize summary summer sunday take taken talk
+task tasks tell telling ten than thank thanks that the their them then there these they thing things
+this those three through thursday till time times to today together told tomorrow tonight took total
+tried true try tuesday two unable under until up us use used user vain very visible want wanted was
+we wednesday week weeks well went were what whatever when where whether which while who whole whom
+whose why will winter wish wished with without word words work worked works would wrong year years
+yes yesterday yet you your yours
 """.split())  # noqa: SIM905
 _WORD = re.compile(r"[^\W\d_]{2,}(?:'[a-z]+)?")
 _TIME = re.compile(
@@ -50,6 +51,8 @@ _WORDS = re.compile(
     r'\b(?:say|says|said|saying|tell|told|ask|asks|asked|talk\w*|speak|spoke|spoken|speech|mention\w*|'
     r'announce\w*|report\w*|answer\w*|greet\w*|explain\w*|complain\w*|hear|heard|call|called|'
     r'promise\w*|claim\w*|words?)\b', re.IGNORECASE)
+_WISHED = re.compile(
+    r'\b(?:wish\w*|request\w*|(?:ask|want|tell|told)(?:ed|s)? you)\b', re.IGNORECASE)
 _PERCEIVED = re.compile(
     r'\b(?:see|sees|saw|seen|detect\w*|recogni[sz]e\w*|notice\w*|spot|spotted|perceive\w*|find|'
     r'found|identif\w*)\b', re.IGNORECASE)
@@ -65,7 +68,7 @@ def things_in(question: str) -> list[str]:
     words = _WORD.findall(words_of_name(question))
     kept = [word.removesuffix("'s") for word in words]
     return list(dict.fromkeys(
-        word for word in kept if word not in GENERIC and stem(word) not in GENERIC))
+        word for word in kept if not GENERIC & {word, stem(word), root_of(word)}))
 
 
 def description_in(question: str, name: str) -> str:
@@ -106,6 +109,11 @@ def asks_whether_done(question: str) -> bool:
     Not so of how the world stands (`Is the door open?`), of which a memory knows only what it saw.
     """
     return _WHETHER_DONE.match(question) is not None
+
+
+def asks_who_wished(question: str) -> bool:
+    """Whether the question is about who wanted the robot to do something."""
+    return _WISHED.search(question) is not None
 
 
 def asks_for_words(question: str) -> bool:

@@ -22,7 +22,7 @@ MAX_WORDS = 9
 MARGIN_NS = HOUR_NS
 # A question with such words asks about another time than the one that it names.
 _LEADING_OUT = re.compile(
-    r'\b(?:before|after\w*|since|until|till|by|where|now|current\w*|still|next|follow\w*|previous\w*|'
+    r'\b(?:before|after\w*|since|until|till|by|where|now|current\w*|still|place|next|follow\w*|previous\w*|'
     r'then|later|earlier|ago|again|same|seen at|last|first)\b', re.IGNORECASE)
 # Words that say how a time is meant, and are no part of it.
 _LOOSE = re.compile(

@@ -15,6 +15,7 @@ from emv_ros.agent.answers import EvidenceItem
 from emv_ros.agent.asked import (
     asks_for_words,
     asks_whether_done,
+    asks_who_wished,
     missing_things,
     names_a_time,
     things_in,
@@ -185,6 +186,9 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
     if is_negative(text):
         if absent or insists:
             return accepted  # what was asked for is nowhere: saying no is right
+        if asks_who_wished(grounds.question) and any(
+                item.kind == 'utterance' for item in evidence):
+            return accepted  # somebody else's words are shown
         return Verdict(refused=f'memory does mention {", ".join(recorded)}: look with '
                        f'search({words!r}) before saying no')
     things = things_in(grounds.question)

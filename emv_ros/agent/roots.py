@@ -18,7 +18,7 @@ IRREGULAR = {form: verb for verb, forms in {
     'eat': 'ate eaten', 'fall': 'fell fallen', 'feed': 'fed', 'feel': 'felt', 'find': 'found',
     'fly': 'flew flown', 'forget': 'forgot forgotten', 'give': 'gave given', 'grow': 'grew grown',
     'hang': 'hung', 'hear': 'heard', 'hide': 'hid hidden', 'hold': 'held', 'keep': 'kept',
-    'lay': 'laid', 'leave': 'left', 'lend': 'lent', 'lie': 'lay lain lying', 'lose': 'lost',
+    'lay': 'laid', 'leave': 'left', 'lend': 'lent', 'lie': 'lain lying', 'lose': 'lost',
     'meet': 'met', 'pay': 'paid', 'ride': 'rode ridden', 'ring': 'rang rung', 'sell': 'sold',
     'send': 'sent', 'shake': 'shook shaken', 'shut': 'shutting', 'sing': 'sang sung',
     'sit': 'sat sitting', 'sleep': 'slept', 'speak': 'spoke spoken', 'spend': 'spent',

@@ -75,7 +75,7 @@ def test_things_are_masked() -> None:
 
 
 @pytest.mark.parametrize(('question', 'like'), [
-    ('How many times did GraspCup fail?', 'How many times did setting the table fail?'),
+    ('How many times did GraspCup fail?', 'How many times did FoldTowel fail?'),
     ('How often did OpenFridge fail yesterday?', 'How often did FoldTowel fail last week?'),
     ('When did you first see the soy milk?', 'When did you first see the blue bowl?'),
     ('Did you ever load the dishwasher?', 'Did you ever feed the cat?'),

@@ -41,6 +41,9 @@ LONG_WORDS = 6
 MOST_WORDS = 0.7
 # An activity is meant by words of which most are its name, its parameters or its request.
 MEANT_WORDS = 0.6
+# By what was done and said within it, nearly all must fit.
+MEANT_WITHIN = 0.75
+VAGUE = frozenset(('something', 'someth', 'somebody', 'someone', 'person'))
 LIKE_NAME = 0.55
 # Beside another of its name: why it is another, '' where nobody can tell.
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
@@ -83,8 +86,8 @@ class ExactRows:
         if not status:
             rows += self._annotations(window, text, 'goal')
         if not rows and text_of(text):
-            rows = self._meant(text_of(text), self._runs(
-                window, status=statuses(status), top_only=True))
+            tops = self._runs(window, status=statuses(status), top_only=True)
+            rows = self._meant(text_of(text), tops) or self._meant_within(text_of(text), tops)
         return self._ordered(rows, limit)
 
     def goals_with(self, text: Any, status: Any, when: Any) -> Rows:
@@ -97,6 +100,7 @@ class ExactRows:
         fitting = {row['id'] for row in parts} | {row['id'] for row in tops if any(
             self._is_part(part, row) for part in parts)}
         found = [row for row in tops if row['id'] in fitting]
+        self._explain(found, asked)
         return self._ordered(found or self._meant(asked, tops), None)
 
     def _of_like_skill(self, asked: str, window: Window) -> Rows:
@@ -288,6 +292,30 @@ class ExactRows:
             return len(asked & said) / max(1, len(asked))
         best = max(map(share, rows), default=0.0)
         return [row for row in rows if share(row) >= best - 1e-9] if best >= MEANT_WORDS else []
+
+    def _meant_within(self, text: str, rows: Rows) -> Rows:
+        """Return the activities that a text means by what was done and said within them."""
+        asked = set(roots_of(text).split()) - VAGUE
+        shares = {row['id']: len(asked & self._roots_within(row)) / len(asked) for row in rows
+                  } if len(asked) > 1 else {}
+        best = max(shares.values(), default=0.0)
+        found = [row for row in rows if best >= MEANT_WITHIN and shares[row['id']] >= best - 1e-9]
+        self._explain(found, text)
+        return found
+
+    def _roots_within(self, row: dict[str, Any]) -> set[str]:
+        item = self._shown.items[row['id']]
+        window = self._windows.within(item.start_ns, item.end_ns)
+        parts = [row['told'], *(document_of(event) or '' for event in queries.skill_events(
+            self._store, window) if event.goal_stack[:1] == (row['name'],)),
+            *(words.text for words in queries.utterances(self._store, window))]
+        return set(roots_of(' '.join(parts).replace('_', ' ')).split())
+
+    def _explain(self, rows: Rows, asked: str) -> None:
+        """Remember the words that rows were found by: they stand for them in the checks."""
+        for row in rows:
+            before = self._shown.explained.get(row['id'], '')
+            self._shown.explained[row['id']] = f'{before} {asked}'.strip()
 
     def _mostly(self, text: str, rows: Rows) -> Rows:
         """Return the runs that hold the most words of a long text, at least most of them."""
