@@ -56,6 +56,7 @@ _WISHED = re.compile(
 _PERCEIVED = re.compile(
     r'\b(?:see|sees|saw|seen|detect\w*|recogni[sz]e\w*|notice\w*|spot|spotted|perceive\w*|find|'
     r'found|identif\w*)\b', re.IGNORECASE)
+_TARGET = re.compile(r'\b(?:which|what|(?P<count>how (?:many|much))) (?P<word>\w+)', re.IGNORECASE)
 _ROBOT = re.compile(r'\b(?:you|your|robot)\b', re.IGNORECASE)
 # What follows the name of a thing in a question and tells which is meant: 'I drank from', 'that
 # you handed me'. It ends with its preposition, else with its verb: what comes then is asked.
@@ -69,6 +70,17 @@ def things_in(question: str) -> list[str]:
     kept = [word.removesuffix("'s") for word in words]
     return list(dict.fromkeys(
         word for word in kept if not GENERIC & {word, stem(word), root_of(word)}))
+
+
+def target_in(question: str) -> tuple[str, bool]:
+    """Return what the question wants named or counted, '' for none, and whether it is counted.
+
+    'Which brand …': brand; 'How many grams …': grams, counted.
+    """
+    found = _TARGET.search(question)
+    word = found['word'].lower() if found else ''
+    return ('', False) if not found or word not in things_in(question) else (
+        word, found['count'] is not None)
 
 
 def description_in(question: str, name: str) -> str:

@@ -74,17 +74,23 @@ def asked_times(question: str, clock: Clock) -> list[AskedTime]:
     return [found[start] for start in sorted(found)]
 
 
+def hull(times: Sequence[AskedTime]) -> Interval | None:
+    """Return from the first to the last time that is named, None where none is."""
+    spans = [item.span for item in times if item.span is not None]
+    return Interval(min(span.start_ns for span in spans), max(span.end_ns for span in spans)
+                    ) if spans else None
+
+
 def evidence_window(question: str, times: Sequence[AskedTime]) -> Interval | None:
     """Return the time that evidence must lie in, from the first to the last that is named.
 
     None where none is named, or where the question leads out of it: what came before or after,
     where something was left. What led to something lies a little before it.
     """
-    spans = [item.span for item in times if item.span is not None]
-    if not spans or len(spans) < len(times) or _LEADING_OUT.search(question):
+    named = hull(times)
+    if named is None or any(item.span is None for item in times) or _LEADING_OUT.search(question):
         return None
-    return Interval(min(span.start_ns for span in spans) - MARGIN_NS,
-                    max(span.end_ns for span in spans) + MARGIN_NS)
+    return Interval(named.start_ns - MARGIN_NS, named.end_ns + MARGIN_NS)
 
 
 def _is_on_no_day(said: str, today: date) -> bool:

@@ -7,7 +7,7 @@ bears out the times and the counted statuses; it mentions what was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 import re
 
@@ -16,8 +16,10 @@ from emv_ros.agent.asked import (
     asks_for_words,
     asks_whether_done,
     asks_who_wished,
+    is_mentioned,
     missing_things,
     names_a_time,
+    target_in,
     things_in,
 )
 from emv_ros.agent.choices import choice_named
@@ -75,7 +77,7 @@ class Grounds:
     word anywhere in the question's window, `seen_text` all that the model was shown in this run,
     `statuses` the outcome of each run that was shown. `is_own` tells the robot's own words,
     `is_echo` those that repeat an answer that it gave. `asked` is the time that evidence must lie
-    in, where the question names one.
+    in, where the question names one; `is_recorded_then` is `is_recorded` within that time.
     """
 
     question: str
@@ -88,6 +90,7 @@ class Grounds:
     is_echo: Callable[[EvidenceItem], bool] = lambda item: False
     choices: tuple[str, ...] = ()
     asked: Interval | None = None
+    is_recorded_then: Callable[[str], bool] = lambda word: True
 
 
 def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
@@ -184,8 +187,8 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
     absent = tuple(thing for thing in missing if thing not in recorded)
     words = ' '.join(recorded)
     if is_negative(text):
-        if absent or insists:
-            return accepted  # what was asked for is nowhere: saying no is right
+        if absent or insists or not all(map(grounds.is_recorded_then, recorded)):
+            return accepted  # what was asked for is nowhere, or not then: saying no is right
         if asks_who_wished(grounds.question) and any(
                 item.kind == 'utterance' for item in evidence):
             return accepted  # somebody else's words are shown
@@ -195,13 +198,24 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
     if not absent and len(missing) * 2 < len(things):
         return accepted  # a word or two may be said otherwise where the rest fits
     is_all = len(missing) == len(things)
-    if insists and not (is_all and absent):
+    if insists and not (absent and (is_all or _is_beside_target(text, absent, grounds))):
         return accepted
     if recorded:
         return Verdict(refused=f'the evidence does not mention {", ".join(recorded)}, but memory '
                        f'does: search({words!r})', absent=absent)
     return Verdict(refused=f'nothing recorded mentions {", ".join(absent)}: use rows that are '
                    'about it under another name, or call not_recorded(reason)', absent=absent)
+
+
+def _is_beside_target(text: str, absent: Sequence[str], grounds: Grounds) -> bool:
+    """Whether the very thing wanted was never recorded, and the answer only says the rest again.
+
+    What is counted needs its unit; a word that names a kind ('which animal') may go unmentioned
+    where the answer adds something to the question.
+    """
+    target, is_counted = target_in(grounds.question)
+    return target in absent and (
+        is_counted or all(is_mentioned(word, grounds.question) for word in things_in(text)))
 
 
 def _done_in(evidence: Iterable[EvidenceItem], grounds: Grounds) -> EvidenceItem | None:

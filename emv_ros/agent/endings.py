@@ -10,6 +10,7 @@ from emv_ros.agent.asked import asks_whether_done, things_in
 from emv_ros.agent.asked_times import asked_times, evidence_window
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
+from emv_ros.agent.console.rows import local
 from emv_ros.agent.prompt import listed
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import in_words, without_echo
@@ -85,9 +86,11 @@ class Endings:
             return None
         return self.library.choices.index(picked)
 
-    def hits(self, count: int) -> list[Hit]:
-        """Return what resembles the question."""
-        found = self.searcher.search(self.question, self.window, k=count + 3).hits
+    def hits(self, count: int, asked: Interval | None = None) -> list[Hit]:
+        """Return what resembles the question, in a time if one is given."""
+        window = self.window if asked is None else self.library.windows.within(
+            asked.start_ns, asked.end_ns)
+        found = self.searcher.search(self.question, window, k=count + 3).hits
         return without_echo(found, self.question)[:count]
 
     def is_near(self) -> bool:
@@ -104,10 +107,13 @@ class Endings:
         """Return rows that speak against "not recorded": they may hold the very thing; or ''."""
         if rows := self.library.exact.described(self.question):
             return '\n'.join(row['line'] for row in rows[-BEST:])
-        hits = self.hits(BEST)
-        if not hits or not (_is_near(hits) or things_recorded(self.question, self.words)):
+        asked, zone = self._asked(), self.library.zone
+        hits = self.hits(BEST, asked)
+        if not hits or not (_is_near(hits)
+                            or things_recorded(self.question, self._words_then(asked))):
             return ''
-        rows = self.library.search(self.question, None, None, None, BEST)
+        when = None if asked is None else [local(asked.start_ns, zone), local(asked.end_ns, zone)]
+        rows = self.library.search(self.question, None, None, when, BEST)
         return '\n'.join(row['line'] for row in rows)
 
     def grounds(self, outputs: str) -> Grounds:
@@ -116,10 +122,17 @@ class Endings:
         lines = '\n'.join(item.text for item in shown.items.values())
         statuses = {key: str(record.status) for key, record in shown.records.items()
                     if isinstance(record, SkillEvent)}
+        asked = self._asked()
         return Grounds(
             self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self._text_of,
             self.words, statuses, self.words.is_own, self.words.is_echo, self.library.choices,
-            self._asked())
+            asked, self._words_then(asked))
+
+    def _words_then(self, asked: Interval | None) -> RecordedWords:
+        """Return what tells whether a word was recorded in the time that is asked about."""
+        return self.words if asked is None else RecordedWords(
+            self.library.store, self.library.windows.within(asked.start_ns, asked.end_ns),
+            has_nodes=False)
 
     def _asked(self) -> Interval | None:
         """Return the time that evidence must lie in; a session that is named is all of it."""

@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name('examples.json')
 _WHETHER = (r'^\W*(?:(?!wh|there|you|in|on|by|of|from|how|at)\w+ ){0,2}'
             r'(?:did|have|has|was|were|is|are|could)\b')
 # Kinds of question; what the first pattern finds in a question is its kind.
-KINDS = (r'order\b', r'each of',
+KINDS = (r'order\b', r'each of', r'(?:prep|preparing) for\b',
          r'(?:of the|there are) two|(?:the|and the) same|in your hand',
          r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
          r'how (?:many|often)|number of|count', r'how (?:long|much time)',

@@ -58,9 +58,6 @@ def describe(store: MemoryStore, question: str, window: Window, now_ns: int, zon
     # A time that nobody asked for would only be copied into the code.
     if _SEEN_FROM_NOW.search(question):
         lines.append(f'Now: {now:%A %Y-%m-%d %H:%M}')
-    lines += [f'Time asked: {item.words!r} is when={item.when!r}' if item.span is not None
-              else f'Time asked: {item.words!r} is no day of the calendar'
-              for item in asked_times(question, clock)]
     lines.append(f'Memory: {format_stamp(span.start_ns, zone)} to '
                  f'{format_stamp(span.end_ns, zone)}')
     known = queries.known_names(store, window.robots, window.before_ns)
@@ -72,4 +69,8 @@ def describe(store: MemoryStore, question: str, window: Window, now_ns: int, zon
             names = [names[index] for index in sorted(order)] + ['…']
         if names:
             lines.append(f'{kind.capitalize()}: {", ".join(names)}')
+    # Last, next to the question: small models copy what stands nearest.
+    lines += [f'Time asked: {item.words!r} is when={item.when!r}' if item.span is not None
+              else f'Time asked: {item.words!r} is no day of the calendar'
+              for item in asked_times(question, clock)]
     return Facts('\n'.join(lines), span)

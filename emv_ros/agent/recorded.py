@@ -34,11 +34,15 @@ MIN_ECHO_CHARS = 12
 
 
 class RecordedWords:
-    """Looks words up in documents and in the names of things seen; each word once."""
+    """Looks words up in documents and in the names of things seen; each word once.
 
-    def __init__(self, store: MemoryStore, window: Window) -> None:
+    Without nodes only records count: a summary that reaches into the window tells of other days.
+    """
+
+    def __init__(self, store: MemoryStore, window: Window, has_nodes: bool = True) -> None:
         self._store = store
         self._window = window
+        self._has_nodes = has_nodes
         self._known: dict[str, bool] = {}
         self._answers: list[tuple[int, str]] | None = None
 
@@ -56,6 +60,7 @@ class RecordedWords:
             select(row.kind, row.ref_id, row.text, row.end_ns)
             .where(row.text.ilike(_pattern(word), escape='\\'),
                    *Scope.of(self._store, session, self._window).conditions())
+            .where(*(() if self._has_nodes else (row.kind != 'node',)))
             .limit(MAX_CANDIDATES)).all()
         return [text if before_ns is None or kind != 'skill_event'
                 else self._words_of(kind, ref_id) for kind, ref_id, text, _ in found]

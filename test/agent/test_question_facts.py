@@ -58,8 +58,9 @@ def test_names_and_span_are_those_that_were_known(home: Household) -> None:
         'Memory: 2025-03-05 14:00:00 to 2025-03-06 10:00:00\n'
         'Skills: Vacuum\nObjects: mug\nSpeakers: Anna')
     assert facts_of(home, 'What did you do today?', '2025-03-06 09:00').startswith(
-        "Now: Thursday 2025-03-06 09:00\nTime asked: 'today' is when='2025-03-06'\n"
-        'Memory: 2025-03-05 14:00:00 to 2025-03-05 14:10:00\nSkills: Vacuum\nSpeakers: Anna')
+        'Now: Thursday 2025-03-06 09:00\n'
+        'Memory: 2025-03-05 14:00:00 to 2025-03-05 14:10:00\nSkills: Vacuum\nSpeakers: Anna\n'
+        "Time asked: 'today' is when='2025-03-06'")
     assert facts_of(home, 'What?', '2025-03-05 13:00') == 'Memory is empty.'
 
 

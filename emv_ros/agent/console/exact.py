@@ -14,6 +14,7 @@ from typing import Any
 from emv_ros.agent.asked import described_things, description_in
 from emv_ros.agent.console.arguments import number, statuses, text_of
 from emv_ros.agent.console.like_things import LikeThings, of_entity
+from emv_ros.agent.console.meant import MeantRows
 from emv_ros.agent.console.rows import identity_of, parse_id, span_of
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
@@ -21,7 +22,7 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
-from emv_ros.memory.documents import text_of as document_of, words_of_name
+from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.lives import SEEN_APART, TOLD_APART, namesakes
 from emv_ros.memory.names import squash
 from emv_ros.memory.queries import Page, Window
@@ -38,12 +39,6 @@ _DESCRIPTION = re.compile(
 MAX_BESIDE = 20
 # A text of so many words was copied: a row that holds most of them is meant.
 LONG_WORDS = 6
-MOST_WORDS = 0.7
-# An activity is meant by words of which most are its name, its parameters or its request.
-MEANT_WORDS = 0.6
-# By what was done and said within it, nearly all must fit.
-MEANT_WITHIN = 0.75
-VAGUE = frozenset(('something', 'someth', 'somebody', 'someone', 'person'))
 LIKE_NAME = 0.55
 # Beside another of its name: why it is another, '' where nobody can tell.
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
@@ -56,11 +51,13 @@ class ExactRows:
     """Exact rows of one question's window."""
 
     def __init__(self, store: MemoryStore, searcher: Searcher, windows: Windows,
-                 shown: Shown) -> None:
+                 shown: Shown, has_choices: bool = False) -> None:
         self._store = store
         self._searcher = searcher
         self._windows = windows
         self._shown = shown
+        self._has_choices = has_choices
+        self._meant = MeantRows(store, windows, shown)
         self._like_things = LikeThings(store, searcher, windows, shown)
 
     def events(self, skill: Any, status: Any, goal: Any, text: Any, start: Any, end: Any,
@@ -72,11 +69,34 @@ class ExactRows:
         if not (skill or status or goal):
             rows += self._annotations(window, text, '')
         if not rows and len(roots_of(text_of(text)).split()) >= LONG_WORDS:
-            rows = self._mostly(text_of(text), self._runs(
+            rows = self._meant.mostly(text_of(text), self._runs(
                 window, skill=text_of(skill), status=statuses(status), goal=text_of(goal)))
+        if not rows and self._has_choices:
+            rows = self._loosened(window, text_of(skill), text_of(goal), text_of(text))
         if not rows and skill:
             self._note_names('skills', text_of(skill))
         return self._ordered(rows, limit)
+
+    def _loosened(self, window: Window, skill: str, goal: str, text: str) -> Rows:
+        """Return the runs that fit with a like skill, any skill, or most words of the text.
+
+        Only where one of some choices is the answer: elsewhere what does not fit is not recorded.
+        """
+        for name in dict.fromkeys((self._like_skill(skill), '')) if skill else ():
+            if rows := self._runs(window, skill=name, goal=goal, text=roots_of(text)):
+                self._shown.note(f'no run of {skill!r} fits; these are of {name or "any skill"!r}')
+                return rows
+        if text and (rows := self._meant.mostly(text, self._runs(window, goal=goal))):
+            return rows
+        return self._runs(window, text=roots_of(text)) if goal and text else []
+
+    def _like_skill(self, asked: str) -> str:
+        """Return the skill whose name is nearest to a text in meaning, '' where none is near."""
+        whole = self._windows.whole
+        known = queries.known_names(self._store, whole.robots, whole.before_ns)['skills']
+        best = self._searcher.similarity.best(
+            words_of_name(asked), [words_of_name(name) for name in known], k=1)
+        return known[best[0][0]] if asked and best and best[0][1] >= LIKE_NAME else ''
 
     def goals(self, text: Any, status: Any, start: Any, end: Any, when: Any, limit: Any) -> Rows:
         """Return what was done at the top: runs within no goal, and goals that a source named."""
@@ -87,7 +107,7 @@ class ExactRows:
             rows += self._annotations(window, text, 'goal')
         if not rows and text_of(text):
             tops = self._runs(window, status=statuses(status), top_only=True)
-            rows = self._meant(text_of(text), tops) or self._meant_within(text_of(text), tops)
+            rows = self._meant.activities(text_of(text), tops) or self._within(text_of(text), tops)
         return self._ordered(rows, limit)
 
     def goals_with(self, text: Any, status: Any, when: Any) -> Rows:
@@ -95,22 +115,19 @@ class ExactRows:
         window, asked = self._windows.narrowed(None, None, when), text_of(text)
         tops = self._runs(window, status=statuses(status), top_only=True)
         parts = self._runs(window, text=roots_of(asked))
-        parts = parts or self._mostly(asked, self._runs(window)) or self._of_like_skill(
+        parts = parts or self._meant.mostly(asked, self._runs(window)) or self._of_like_skill(
             asked, window)
         fitting = {row['id'] for row in parts} | {row['id'] for row in tops if any(
             self._is_part(part, row) for part in parts)}
         found = [row for row in tops if row['id'] in fitting]
         self._explain(found, asked)
-        return self._ordered(found or self._meant(asked, tops), None)
+        return self._ordered(found or self._meant.activities(asked, tops), None)
 
     def _of_like_skill(self, asked: str, window: Window) -> Rows:
         """Return the runs of the skill whose name is nearest to a text in meaning, if near."""
-        whole = self._windows.whole
-        known = queries.known_names(self._store, whole.robots, whole.before_ns)['skills']
-        best = self._searcher.similarity.best(asked, [words_of_name(name) for name in known], k=1)
-        if not asked or not best or best[0][1] < LIKE_NAME:
+        name = self._like_skill(asked)
+        if not name:
             return []
-        name = known[best[0][0]]
         self._shown.note(f'no run is called {asked!r}; these are runs of {name!r}')
         return self._runs(window, skill=name)
 
@@ -282,52 +299,17 @@ class ExactRows:
         found.sort(key=lambda pair: (pair[1].stamp_ns, pair[1].id), reverse=is_before)
         return [self._shown.give(what, item) for what, item in found[:wanted]]
 
-    def _meant(self, text: str, rows: Rows) -> Rows:
-        """Return the activities that a text in other words means: by what was asked for, too."""
-        asked = set(roots_of(text).split())
-        def share(row: dict[str, Any]) -> float:
-            record = self._shown.records[row['id']]
-            words = f'{row["told"]} {document_of(record) or ""} {getattr(record, "trigger", "")}'
-            said = set(roots_of(words.replace('_', ' ')).split())
-            return len(asked & said) / max(1, len(asked))
-        best = max(map(share, rows), default=0.0)
-        return [row for row in rows if share(row) >= best - 1e-9] if best >= MEANT_WORDS else []
-
-    def _meant_within(self, text: str, rows: Rows) -> Rows:
+    def _within(self, text: str, rows: Rows) -> Rows:
         """Return the activities that a text means by what was done and said within them."""
-        asked = set(roots_of(text).split()) - VAGUE
-        shares = {row['id']: len(asked & self._roots_within(row)) / len(asked) for row in rows
-                  } if len(asked) > 1 else {}
-        best = max(shares.values(), default=0.0)
-        found = [row for row in rows if best >= MEANT_WITHIN and shares[row['id']] >= best - 1e-9]
+        found = self._meant.activities_by_parts(text, rows)
         self._explain(found, text)
         return found
-
-    def _roots_within(self, row: dict[str, Any]) -> set[str]:
-        item = self._shown.items[row['id']]
-        window = self._windows.within(item.start_ns, item.end_ns)
-        parts = [row['told'], *(document_of(event) or '' for event in queries.skill_events(
-            self._store, window) if event.goal_stack[:1] == (row['name'],)),
-            *(words.text for words in queries.utterances(self._store, window))]
-        return set(roots_of(' '.join(parts).replace('_', ' ')).split())
 
     def _explain(self, rows: Rows, asked: str) -> None:
         """Remember the words that rows were found by: they stand for them in the checks."""
         for row in rows:
             before = self._shown.explained.get(row['id'], '')
             self._shown.explained[row['id']] = f'{before} {asked}'.strip()
-
-    def _mostly(self, text: str, rows: Rows) -> Rows:
-        """Return the runs that hold the most words of a long text, at least most of them."""
-        asked = set(roots_of(text).split())
-        def share(row: dict[str, Any]) -> float:
-            said = set(roots_of(document_of(self._shown.records[row['id']]) or '').split())
-            return len(asked & said) / len(asked)
-        best = max(map(share, rows), default=0.0)
-        if best < MOST_WORDS:
-            return []
-        self._shown.note('no row holds all these words; these hold most of them')
-        return [row for row in rows if share(row) >= best - 1e-9]
 
     def _runs(self, window: Window, **conditions: Any) -> Rows:
         return [self._shown.give('skill_event', event) for event in self._both_ends(

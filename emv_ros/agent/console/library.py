@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from emv_ros.agent.asked_times import asked_times, hull
 from emv_ros.agent.console.arguments import number, text_of
 from emv_ros.agent.console.choosing import Choosing
 from emv_ros.agent.console.exact import ExactRows
@@ -67,13 +68,14 @@ class Library:
         self._searcher = searcher
         self._pictures = pictures
         self._window = window
-        self._windows = Windows(window, clock, names_a_time, self.shown.note, self.session)
+        self._windows = Windows(window, clock, names_a_time, self.shown.note, self.session,
+                                question, hull(asked_times(question, clock)))
         self._calls_left = max_calls
         self._top_level = top_level
         self._question = question
         self.choices = tuple(plain_line(choice) for choice in choices)
         self._why_stopped = why_stopped
-        self.exact = ExactRows(store, searcher, self._windows, self.shown)
+        self.exact = ExactRows(store, searcher, self._windows, self.shown, bool(self.choices))
         self.choosing = Choosing(self.exact, searcher, self._windows, self.shown, self.choices)
         self._finder = Finder(store, searcher)
         self._read: set[tuple[str, int]] = set()

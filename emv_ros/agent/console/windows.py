@@ -15,6 +15,10 @@ from emv_ros.timeline import Interval
 from emv_ros.whens import parse_until, parse_when
 
 _MONTH = re.compile(r'\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b', re.I)
+_NUMBER = re.compile(r'\d+')
+# 'The day after May 3' is another day than May 3.
+_RELATIVE = re.compile(r'\b(?:day|week|month|hour|minute)s? (?:before|after|later|earlier)\b|'
+                       r'\b(?:next|following|previous|since|until|now|last)\b', re.IGNORECASE)
 _YEAR = re.compile(r'\b(19|20)\d{2}\b')
 
 
@@ -71,17 +75,38 @@ class Windows:
     names_a_time: bool
     note: Callable[[str], None]
     session: Callable[[int], Interval]
+    question: str = ''
+    asked: Interval | None = None  # from the first to the last time that the question names
 
     def narrowed(self, start: Any, end: Any, when: Any) -> Window:
         """Return what `when`, or `start` and `end`, leave of the question's window."""
         if not self.names_a_time and any(_is_words(item) for item in (start, end, when)):
             self.note('the question names no time, so the time was left out')
             start, end, when = (None if _is_words(item) else item for item in (start, end, when))
+        if isinstance(when, str) and self._is_copied(when):
+            assert self.asked is not None
+            self.note(f'the question does not ask about {when[:40]!r}: its own time was taken')
+            return self.within(self.asked.start_ns, self.asked.end_ns)
         if isinstance(when, str) and (named := sessions.WORDS.match(when)):
             moment = self.clock.interval_of(when[named.end():])
             span = self.session(moment.start_ns)
             return self.within(span.start_ns, span.end_ns)
         return narrowed(self.whole, start, end, when, self.clock)
+
+    def _is_copied(self, when: str) -> bool:
+        """Whether words of time lie beside all that is asked and hold numbers of other lines.
+
+        Small models copy the bounds of memory, or an example's day.
+        """
+        if self.asked is None or _RELATIVE.search(self.question) or all(
+                number in self.question for number in _NUMBER.findall(when)):
+            return False
+        bare = sessions.WORDS.match(when)
+        try:
+            span = self.clock.interval_of(when[bare.end():] if bare else when)
+        except TimeExpressionError:
+            return False
+        return span.end_ns <= self.asked.start_ns or span.start_ns >= self.asked.end_ns
 
     def within(self, start_ns: int, end_ns: int) -> Window:
         """Return the part of the question's window between two stamps."""
