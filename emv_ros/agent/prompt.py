@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from emv_ros.agent.examples import Example, two_step_examples
 
-VERSION = 'agent-3'
+VERSION = 'agent-4'
 # What is left of the output of an older command where the prompt outgrows its budget.
 SHORT_CHARS = 200
 CUT = '\n… (cut to save room)'
@@ -23,7 +23,7 @@ CHOICE_CHARS = 70
 
 SYSTEM = """You answer questions about what a robot did, saw and heard, from its memory, by writing Python for a console.
 Reply with code only. You see what it prints.
-Rows are sorted by time and have .id .name .status .reason .text .goal .speaker .place .state .when .day .time .start .end .seconds
+Rows are sorted by time and have .id .name .thing .status .reason .text .goal .speaker .place .state .when .day .time .start .end .seconds
 events(skill=, status=, goal=, text=, when=)  runs of skills, also within goals; status: succeeded failed aborted canceled running
 goals(text=, status=, when=)  only the activities at the top
 goals_with(text, when=)  the activities in which a thing or step came up

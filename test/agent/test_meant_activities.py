@@ -92,3 +92,13 @@ def test_with_choices_a_skill_that_nothing_is_called_stands_for_a_like_one(
         assert console.lines(command + '\nprint(pick(rows))')[0] == 'letter'
     with day.console('2025-03-07 12:00') as console:
         assert console.value(f'len({command[7:]})') == '0'
+
+
+def test_the_thing_of_a_run_under_whatever_name(day: Household) -> None:
+    with day.console('2025-03-07 12:00') as console:
+        parts = "events(text='postman')"
+        assert console.value(f'[r.thing for r in {parts}]') == "['letter_1', 'parcel_1']"
+        assert console.value(f"{parts}[0].parameters['thing']") == 'letter_1'
+        assert console.value(f"{parts}[0].parameters['giver']") == 'postman'
+        assert 'KeyError' in console.run(f"print({parts}[0].parameters['weight'])").error
+        assert console.value("told(speech(text='letter'))") == 'Here is a letter for Anna.'

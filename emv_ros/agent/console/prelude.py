@@ -26,6 +26,7 @@ class Record:
         self.place = d['place']
         self.state = d['state']
         self.parameters = d['parameters']
+        self.thing = d['thing']
         self.start = d['start']
         self.end = d['end']
         self.day = d['day']
@@ -92,6 +93,11 @@ def _children(x):
 
 def _seq(x):
     return [Node(d) for d in _children_of(x.id)] if _is_node(x) else x
+
+def _parameter(x, name):
+    if name not in x.parameters and name in ('thing', 'object', 'item', 'name') and x.thing:
+        return x.thing
+    return x.parameters[name]
 
 def _echo(x):
     if isinstance(x, (list, tuple)):

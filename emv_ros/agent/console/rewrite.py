@@ -87,7 +87,10 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """`x.children` -> `_children(x)`; what is indexed, iterated or measured goes through `_seq`."""
+    """`x.children` -> `_children(x)`, `x.parameters[name]` -> `_parameter(x, name)`.
+
+    What is indexed, iterated or measured goes through `_seq`.
+    """
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -98,6 +101,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
+            if isinstance(node.value, ast.Attribute) and node.value.attr == 'parameters':
+                return _call('_parameter', node.value.value, node.slice)
             node.value = _call('_seq', node.value)
         return node
 

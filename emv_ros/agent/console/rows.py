@@ -32,6 +32,8 @@ TEXT_CHARS = 300
 MAX_NUMBERS = 4
 LINE_CHARS = 400
 TOLD_CHARS = 160
+# Parameters of a run that name what it handles.
+THING_NAMES = frozenset(('object', 'thing', 'item', 'ingredient', 'tool'))
 
 
 def clean(text: str) -> str:
@@ -67,13 +69,14 @@ def row(kind: str, ref_id: int | None, robot: str, span: Interval, zone: tzinfo,
         'id': shown_id(kind, ref_id), 'kind': kind, 'robot': robot,
         'name': clean(name), 'text': clean(text),
         'status': '', 'goal': '', 'event': '', 'speaker': '', 'instance': '', 'place': '',
-        'state': '', 'parameters': {}, 'told': '', 'reason': '',
+        'state': '', 'parameters': {}, 'told': '', 'reason': '', 'thing': '',
         'count': 1, 'start': start, 'end': end,
         'day': f'{start:%Y-%m-%d}', 'time': f'{start:%H:%M:%S}', 'when': format_span(span, zone),
         'duration': timedelta(seconds=round(seconds)), 'seconds': round(seconds, 3)}
     fields.update({key: clean(value) if isinstance(value, str) else value
                    for key, value in others.items()})
     fields['told'] = fields['told'] or fields['name']
+    fields['thing'] = fields['thing'] or fields['instance']
     fields['line'] = _line(fields, format_span(span, zone))
     return fields
 
@@ -102,6 +105,7 @@ def skill_row(event: SkillEvent, zone: tzinfo) -> dict[str, Any]:
                text=text, status=str(event.status), goal=' > '.join(event.goal_stack),
                reason=event.narration,
                told=told_of(event.skill, values.values(), str(event.status)),
+               thing=thing_of(values),
                parameters={clean(name): clean(value)
                            for name, value in list(values.items())[:20]})
 
@@ -111,6 +115,12 @@ def told_of(skill: str, values: Iterable[str], status: str) -> str:
     said = ' '.join((words_of_name(skill), *(value.replace('_', ' ') for value in values)))
     return f'{said[:TOLD_CHARS]} ({status})' if status in ('failed', 'aborted', 'canceled') else (
         said[:TOLD_CHARS])
+
+
+def thing_of(parameters: Mapping[str, str]) -> str:
+    """Return what a run handles: the first parameter that is called a thing, '' for none."""
+    return next((value for name, value in parameters.items() if THING_NAMES.intersection(
+        words_of_name(name.rsplit('.', 1)[-1]).lower().split())), '')
 
 
 def _numbers(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -126,7 +136,7 @@ def speech_row(words: Utterance, zone: tzinfo) -> dict[str, Any]:
     """Return the row of what somebody said."""
     speaker = 'robot' if words.is_own else words.speaker or 'someone'
     return row('utterance', words.id, words.robot, span_of(words), zone, name=f'{speaker} said',
-               text=words.text, speaker=speaker)
+               text=words.text, speaker=speaker, told=words.text)
 
 
 def annotation_row(item: Annotation, zone: tzinfo) -> dict[str, Any]:
