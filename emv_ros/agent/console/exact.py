@@ -94,6 +94,8 @@ class ExactRows:
         """Return the skill whose name is nearest to a text in meaning, '' where none is near."""
         whole = self._windows.whole
         known = queries.known_names(self._store, whole.robots, whole.before_ns)['skills']
+        if ' ' not in asked and (alike := _sharing_words(asked, known)):
+            return alike
         best = self._searcher.similarity.best(
             words_of_name(asked), [words_of_name(name) for name in known], k=1)
         return known[best[0][0]] if asked and best and best[0][1] >= LIKE_NAME else ''
@@ -364,6 +366,15 @@ class ExactRows:
 def _halves(found: list[Any]) -> list[Any]:
     half = MAX_ROWS // 2
     return found if len(found) <= MAX_ROWS else found[:half] + found[-half:]
+
+
+def _sharing_words(name: str, known: Iterable[str]) -> str:
+    """Return the one known name that shares most words with another, '' where none or several."""
+    asked = set(roots_of(words_of_name(name)).split())
+    shared = {other: len(asked & set(roots_of(words_of_name(other)).split())) for other in known}
+    best = max(shared.values(), default=0)
+    alike = [other for other, count in shared.items() if count == best]
+    return alike[0] if best and len(alike) == 1 else ''
 
 
 def _shorter_names(name: str) -> list[str]:
