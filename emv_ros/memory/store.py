@@ -172,12 +172,22 @@ class MemoryStore:
             return sorted(self.robot_ids(session).values())
 
     def begin_session(self, robot: str = '', start_ns: int = 0, clock_source: str = 'wall',
-                      zone: str = '', source: str = '') -> int:
-        """Begin a run of a robot's clock and return its id; records that name none join it."""
+                      zone: str = '', source: str = '', receipt: Receipt | None = None) -> int:
+        """Begin a run of a robot's clock and return its id; records that name none join it.
+
+        One with a receipt that began already does not begin again.
+        """
         with self.writing() as session:
-            return self._begin(session, Session(
+            begun = None if receipt is None else sessions_of(session, receipt)
+            if begun:
+                self._sessions.update(begun)
+                return next(iter(begun.values()))
+            run = self._begin(session, Session(
                 robot=robot or self.robot, start_ns=start_ns, clock_source=clock_source,
                 zone=zone or self.zone, source=source))
+            if receipt is not None:
+                sign(session, receipt, dict.fromkeys(session.info['replaced'], run))
+            return run
 
     def _begin(self, session: OrmSession, run: Session) -> int:
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 import logging
 import math
 import threading
@@ -21,11 +22,20 @@ from emv_ros.errors import EmvError, RecordError, SettingsError, StoreBusyError,
 from emv_ros.memory.receipts import Receipt
 from emv_ros.memory.store import MemoryStore
 from emv_ros.memory.waiting import Lanes, Waiting
-from emv_ros.records import ImageRecord, Record
+from emv_ros.records import ImageRecord, Record, Session
 
 log = logging.getLogger(__name__)
 
 RETRY_WAIT_S = 0.5
+
+
+@dataclass(slots=True)
+class _Promised:
+    """A session that begins with its first record."""
+
+    session: Session
+    session_id: int | None = None
+    receipt: Receipt = field(default_factory=lambda: Receipt(1))
 
 
 class BatchWriter:
@@ -54,6 +64,7 @@ class BatchWriter:
         self.last_error = ''
         self._is_kept_off = False  # by the store: busy, full, gone
         self._receipt = Receipt()
+        self._promised: dict[int, _Promised] = {}
         self._on_commit = on_commit
         self._period_s = flush_period_s
         self._batch_size = batch_size
@@ -81,13 +92,28 @@ class BatchWriter:
                       zone: str = '', source: str = '') -> int:
         """Begin a session after all that is queued, and return its id.
 
-        Raises StoreBusyError where what is queued cannot be written now.
+        Raises StoreBusyError where what is queued cannot be written now, StoreError where a
+        session cannot.
         """
         if not self.flush():
             raise StoreBusyError(
                 f'no session can begin: {self.queued} records before it cannot be written '
                 f'({self.last_error or "the disk is too slow"})')
         return self.store.begin_session(robot, start_ns, clock_source, zone, source)
+
+    def promise_session(self, robot: str = '', start_ns: int = 0, clock_source: str = 'wall',
+                        zone: str = '', source: str = '') -> int:
+        """Return what records may carry as their `session_id` until they are committed.
+
+        The session begins with the first of them, and as they do it waits in the queue for a
+        store that cannot be written now. Without any it never begins.
+        """
+        with self._changed:
+            promise = -1 - len(self._promised)
+            self._promised[promise] = _Promised(
+                Session(robot=robot, start_ns=start_ns, clock_source=clock_source, zone=zone,
+                        source=source))
+        return promise
 
     @property
     def is_kept_off(self) -> bool:
@@ -177,6 +203,7 @@ class BatchWriter:
                 self._refuse(records, self.last_error or 'the writer was closed')
                 return
             try:
+                records = [self._placed(record) for record in records]
                 self.store.add_many(records, self._receipt)
                 break
             except StoreError as error:
@@ -194,6 +221,19 @@ class BatchWriter:
                 self._is_kept_off, self.last_error = False, ''
             self.written.update(type(record).__name__ for record in records)
             self._tell(records)
+
+    def _placed(self, record: Record) -> Record:
+        """Return a record with the session that it was promised, which begins where it is new."""
+        if record.session_id is None or record.session_id >= 0:
+            return record
+        promised = self._promised[record.session_id]
+        if promised.session_id is None:
+            run = promised.session
+            promised.session_id = self.store.begin_session(
+                run.robot, run.start_ns, run.clock_source, run.zone, run.source, promised.receipt)
+            with suppress(StoreError):
+                self.store.drop_receipt(promised.receipt)
+        return replace(record, session_id=promised.session_id)
 
     def _divide(self, records: list[Record], error: Exception) -> None:
         """Write the halves by themselves: one bad record must not cost its neighbours."""

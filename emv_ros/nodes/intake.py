@@ -138,7 +138,7 @@ class Intake:
         tolerance_ns = round(settings.ingest.late_tolerance_s * SECOND_NS)
 
         def new_tracker(robot: str) -> SessionTracker:
-            return SessionTracker(tolerance_ns, lambda start_ns: writer.begin_session(
+            return SessionTracker(tolerance_ns, lambda start_ns: writer.promise_session(
                 robot, start_ns, clock_source, zone, source))
 
         self._store, self.writer, self.survey = store, writer, Survey(store)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 import threading
 import time
 from typing import Any
 
+from databases import rows
 from memory_parts import joints, picture, report, said
 import pytest
 
@@ -250,3 +252,49 @@ class TestErrors:
         with pytest.raises(RecordError):
             writer.begin_session(zone='nowhere')
         writer.close()
+
+
+class TestPromisedSessions:
+    """A session begins with its first record, and waits as that does."""
+
+    def test_it_begins_with_its_first_record(self, memory: MemoryStore) -> None:
+        writer = BatchWriter(memory)
+        run = writer.promise_session('ada', 5, 'sim', 'Europe/Berlin', 'speech')
+        never = writer.promise_session('ada', 9)
+        assert memory.counts()['session'] == 0 and run != never
+        for number in range(3):
+            writer.add(replace(said(number, str(number)), robot='ada', session_id=run))
+            assert writer.flush()
+        assert writer.close()
+        (kept,) = rows(memory.folder, 'SELECT * FROM session')
+        assert (kept['start_ns'], kept['clock_source'], kept['zone'], kept['source']) == (
+            5, 'sim', 'Europe/Berlin', 'speech')
+        assert {item.session_id for item in queries.utterances(memory)} == {kept['id']}
+        assert len(texts(memory)) == 3
+
+    def test_it_waits_for_a_store_that_cannot_be_written(
+            self, memory: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried = threading.Event()
+
+        def refuse(*_: object) -> int:
+            tried.set()
+            raise StoreFullError('no room')
+
+        writer = BatchWriter(memory, flush_period_s=0.01)
+        with monkeypatch.context() as patch:
+            patch.setattr(memory, 'begin_session', refuse)
+            writer.add(replace(said(0, 'hello'), session_id=writer.promise_session()))
+            assert tried.wait(10)
+            wait_for(lambda: writer.is_kept_off)
+        assert writer.flush() and not writer.is_kept_off
+        assert writer.close() and not writer.refused
+        assert texts(memory) == ['hello'] and memory.counts()['session'] == 1
+
+    def test_one_that_cannot_be_costs_its_own_records_alone(self, memory: MemoryStore) -> None:
+        writer = BatchWriter(memory, flush_period_s=60.0)
+        bad, good = writer.promise_session(zone='nowhere'), writer.promise_session()
+        for number in range(6):
+            writer.add(replace(said(number, str(number)), session_id=(bad, good)[number % 2]))
+        assert writer.close()
+        assert texts(memory) == ['1', '3', '5']
+        assert writer.refused == {'Utterance': 3} and 'nowhere' in writer.last_error

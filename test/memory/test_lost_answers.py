@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 import socket
 import threading
@@ -101,6 +102,21 @@ def test_a_batch_is_stored_once(memory: MemoryStore, wire: Wire, where: str) -> 
     assert (counts['skill_event'], counts['skill_report']) == (1, 4)
     # The session that the first batch began goes on.
     assert counts['session'] == 1
+    assert writer.close(30)
+    assert not rows(memory.folder, f"SELECT * FROM state WHERE key LIKE '{PREFIX}%'")
+
+
+@pytest.mark.parametrize('where', ['before', 'after'])
+def test_a_promised_session_begins_once(memory: MemoryStore, wire: Wire, where: str) -> None:
+    writer = BatchWriter(memory, flush_period_s=60.0)
+    for number in range(2):
+        wire.cut_at = where
+        writer.add(replace(said(number, str(number)),
+                           session_id=writer.promise_session(start_ns=number)))
+        assert writer.flush(30)
+    assert wire.cuts == 2 and not writer.refused
+    assert [row['start_ns'] for row in rows(
+        memory.folder, 'SELECT start_ns FROM session ORDER BY id')] == [0, 1]
     assert writer.close(30)
     assert not rows(memory.folder, f"SELECT * FROM state WHERE key LIKE '{PREFIX}%'")
 
