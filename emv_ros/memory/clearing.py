@@ -38,7 +38,8 @@ CACHES = 'cache'
 COPIES = '.before-repair-'
 LOCK = '.forgetting.lock'
 IN_THE_WAY = ('the database file or its write-ahead log may still hold bytes of what was '
-              'forgotten: somebody reads in it, or the disk is too full to write it anew')
+              'forgotten: somebody reads in it, the disk is too full to write it anew, or it is on '
+              'a server and this user does not own it')
 
 
 @contextmanager

@@ -9,6 +9,7 @@ sees one state throughout.
 from __future__ import annotations
 
 from collections.abc import Iterable
+import logging
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event
@@ -22,6 +23,8 @@ from emv_ros.errors import (
     StoreValueError,
 )
 from emv_ros.memory.values import from_json, to_json
+
+log = logging.getLogger(__name__)
 
 DRIVER = 'postgresql+psycopg'
 OLDEST = 13
@@ -88,18 +91,32 @@ def reading_options() -> dict[str, Any]:
 
 
 def write_anew(engine: Engine, tables: Iterable[str]) -> bool:
-    """Write tables anew, so that they hold nothing that was deleted; False where one is in use.
+    """Write tables anew, so that they hold nothing deleted; False where not all is done.
 
-    So is what the planner noted of them: earlier statistics show values of rows that are gone.
+    So is what the planner noted of them: earlier statistics show values of rows that are gone. A
+    table may be in use; and one that this user may not write anew the server skips with a warning.
     """
     names = ', '.join(engine.dialect.identifier_preparer.quote(name) for name in tables)
+    skipped: list[str] = []
+
+    def told(notice: Any) -> None:
+        if notice.severity_nonlocalized == 'WARNING':
+            skipped.append(notice.message_primary or '')
+
     try:
         with engine.execution_options(isolation_level='AUTOCOMMIT').connect() as connection:
-            connection.exec_driver_sql(f'VACUUM (FULL, ANALYZE) {names}')
-            connection.exec_driver_sql('VACUUM (FULL) pg_catalog.pg_statistic')
+            driver: Any = connection.connection.driver_connection
+            driver.add_notice_handler(told)
+            try:
+                connection.exec_driver_sql(f'VACUUM (FULL, ANALYZE) {names}')
+                connection.exec_driver_sql('VACUUM (FULL) pg_catalog.pg_statistic')
+            finally:
+                driver.remove_notice_handler(told)
     except SQLAlchemyError:
         return False
-    return True
+    if skipped:
+        log.warning('not all of the database is written anew: %s', '; '.join(skipped))
+    return not skipped
 
 
 def translate_state(error: DBAPIError, said: str, place: str) -> StoreError | None:
