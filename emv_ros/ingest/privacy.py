@@ -91,9 +91,9 @@ class WordFilter:
         for pattern in self._patterns:
             try:
                 hidden = pattern.sub(HIDDEN, hidden, timeout=LIMIT_S)
-            except TimeoutError:
-                log.warning('privacy.drop_phrases: /%s/ took more than %s s for one text, which '
-                            'is hidden as a whole', pattern.pattern, LIMIT_S)
+            except (TimeoutError, MemoryError):
+                log.warning('privacy.drop_phrases: /%s/ took more than %s s, or all memory, for '
+                            'one text, which is hidden as a whole', pattern.pattern, LIMIT_S)
                 return HIDDEN
         return text if hidden == normal else hidden
 
@@ -204,13 +204,13 @@ def _expression(text: str) -> regex.Pattern[str]:
     except regex.error as error:
         raise SettingsError(
             f'privacy.drop_phrases: /{text}/ is no regular expression: {error}') from error
-    if pattern.search(''):
-        raise SettingsError(f'privacy.drop_phrases: /{text}/ matches where nothing stands')
     try:
+        if pattern.search('', timeout=LIMIT_S):
+            raise SettingsError(f'privacy.drop_phrases: /{text}/ matches where nothing stands')
         for sign in sorted({*text, *'a0 '}):
             pattern.search(sign * TRIED_SIGNS + '\0', timeout=LIMIT_S)
-    except TimeoutError as error:
+    except (TimeoutError, MemoryError) as error:
         raise SettingsError(
             f'privacy.drop_phrases: /{text}/ takes too long: it repeats what repeats, as '
-            '(a+)+ does') from error
+            '(a+)+ does, or itself, as (?R) does') from error
     return pattern

@@ -73,6 +73,8 @@ def test_an_expression_without_end_is_refused_or_hides_the_whole_text(caplog):
     """Both would take years with Python's own module, which nothing can interrupt."""
     with pytest.raises(SettingsError, match='takes too long'):
         words('/(a|aa)+$/')
+    with pytest.raises(SettingsError, match='takes too long'):
+        words('/(?R)/')  # asks itself, without end
     door = words('/(ab|abab)+$/; milk')
     assert door.text('abab, milk') == f'abab, {HIDDEN}'
     start_s = time.process_time()
