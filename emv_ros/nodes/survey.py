@@ -31,6 +31,9 @@ from emv_ros.timeline import SECOND_NS
 log = logging.getLogger(__name__)
 
 PERIOD_S = 5.0
+# A look counts all rows, and a life may be long: looks take no more of the time than this share,
+# with pauses of LONGEST_PAUSE_S at most.
+SHARE, LONGEST_PAUSE_S = 0.05, 60.0
 MOMENT_S = 0.5
 LOW_SPACE_BYTES = 200_000_000
 
@@ -63,15 +66,17 @@ class Findings:
 
 
 class Survey:
-    """Looks at a memory at most every PERIOD_S, in one thread of its own; safe from any thread.
+    """Looks at a memory now and then, in one thread of its own; safe from any thread.
 
-    It begins with the first look, and ends with `close`.
+    That is every PERIOD_S, more rarely where a look takes long. The thread begins with the first
+    look, and ends with `close`.
     """
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._latest = Findings(self._where(), SCHEMA_VERSION)
         self._looked_at = -PERIOD_S
+        self._pause_s = PERIOD_S  # from the start of a look
         self._changed = threading.Condition()
         self._is_due = False
         self._is_closed = False
@@ -80,7 +85,7 @@ class Survey:
     def latest(self) -> Findings:
         """Return what was found last, and look again where that is old."""
         with self._changed:
-            if time.monotonic() - self._looked_at >= PERIOD_S:
+            if time.monotonic() - self._looked_at >= self._pause_s:
                 self._ask()
             return self._latest
 
@@ -125,6 +130,8 @@ class Survey:
                 log.exception('cannot look at the memory')
             with self._changed:
                 self._is_due = False
+                took_s = time.monotonic() - self._looked_at
+                self._pause_s = max(PERIOD_S, min(took_s / SHARE, took_s + LONGEST_PAUSE_S))
                 self._changed.notify_all()
 
     def _look(self) -> None:

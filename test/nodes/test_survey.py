@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
+import pytest
 from sqlalchemy import select, update
 
 from emv_ros.memory import schema
@@ -102,3 +104,32 @@ def test_what_was_forgotten_and_consolidated_is_told(tmp_path):
     assert found.image_bytes == 0
     assert (found.gone, found.forgettings, found.forgotten_ns, found.retained_ns) == (1, 2, 30, 40)
     assert found.consolidated_ns == 3_500_000_000
+
+
+@pytest.mark.parametrize(('took_s', 'pause_s'), [(0.01, 5), (1, 20), (2, 40), (100, 160)])
+def test_looks_that_take_long_are_rare(tmp_path, monkeypatch, took_s, pause_s):
+    now_s = [1000.0]
+    monkeypatch.setattr(surveying, 'time', SimpleNamespace(monotonic=lambda: now_s[0]))
+    with MemoryStore.open(MemorySettings(), tmp_path / 'memory') as store:
+        survey = Survey(store)
+        find, looks = survey._find, []
+
+        def slow():
+            looks.append(now_s[0])
+            now_s[0] += took_s
+            return find()
+
+        monkeypatch.setattr(survey, '_find', slow)
+
+        def looked():
+            survey.latest()
+            with survey._changed:
+                survey._changed.wait_for(survey._is_idle, 30)
+            return len(looks)
+
+        assert looked() == 1
+        now_s[0] = 1000 + pause_s - 0.001
+        assert looked() == 1
+        now_s[0] = 1000 + pause_s
+        assert looked() == 2
+        survey.close()
