@@ -149,10 +149,12 @@ class Consolidation:
             if self._embedder is None:
                 return
             ends_s = time.monotonic() + (run.request.vectors_s or math.inf)
-            embed_missing(self._store, self._embedder, cancel=lambda: run.stops.is_set() or (
-                time.monotonic() > ends_s and run.waiting() > 0))
-            with self._store.reading() as session:
-                self.without_vector = count_missing(session, self._embedder)
+            try:
+                embed_missing(self._store, self._embedder, cancel=lambda: run.stops.is_set() or (
+                    time.monotonic() > ends_s and run.waiting() > 0))
+            finally:  # what waits is told, too, where the embedder fails
+                with self._store.reading() as session:
+                    self.without_vector = count_missing(session, self._embedder)
         except ModelError as error:
             run.notes.append(f'new texts get no vectors: {error}')
 

@@ -8,11 +8,13 @@ from typing import Any
 from sqlalchemy import and_, delete, func, or_, select
 from sqlalchemy.orm import Session
 
+from emv_ros.errors import ModelError, ModelTimeoutError, ModelUnavailableError
 from emv_ros.memory import schema
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.embedders import TextEmbedder, Vectors
 
 BATCH = 64
+ANY_TEXT = 'a cup'
 
 
 def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None = None,
@@ -22,9 +24,11 @@ def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None 
 
     With `documents` only those, in their order. Committed in batches; `cancel` is asked before
     each. What changes or goes meanwhile is left for the next time. Raises ModelError from the
-    embedder and StoreError from the store; earlier batches stay.
+    embedder, of a text that it does not take at the end, and StoreError from the store; earlier
+    batches stay.
     """
     done = 0
+    refusal: ModelError | None = None
     beyond: int | None = None  # the last document tried: all before it are, or have a vector
     asked = None if documents is None else list(documents)
     while limit is None or done < limit:
@@ -33,16 +37,23 @@ def embed_missing(store: MemoryStore, embedder: TextEmbedder, limit: int | None 
         size = batch if limit is None else min(batch, limit - done)
         part = asked
         if asked is not None:
+            if not asked:
+                break
             part, asked = asked[:size], asked[size:]
         with store.reading() as session:
             waiting = _missing(session, embedder, size, newest_first, part, beyond)
         if asked is None:
             beyond = next(reversed(waiting), None)
         if not waiting:
-            break
+            if asked is None:
+                break
+            continue
         texts = list(dict.fromkeys(waiting.values()))
-        vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+        vectors, refused = _vectors(embedder, texts)
+        refusal = refused or refusal
         done += _keep(store, embedder.name, waiting, vectors)
+    if refusal is not None:
+        raise refusal
     return done
 
 
@@ -52,6 +63,27 @@ def count_missing(session: Session, embedder: TextEmbedder) -> int:
     return int(session.scalar(
         select(func.count()).select_from(row).outerjoin(*_vector_of(embedder))
         .where(*_lacks(embedder))) or 0)
+
+
+def _vectors(embedder: TextEmbedder, texts: list[str],
+             is_well: bool = False) -> tuple[dict[str, Vectors], ModelError | None]:
+    """Return vectors by their texts, and why some have none: one text must cost no other.
+
+    Raises ModelError where the embedder takes no text at all, or cannot be asked.
+    """
+    try:
+        return dict(zip(texts, embedder.embed(texts), strict=True)), None
+    except (ModelUnavailableError, ModelTimeoutError):
+        raise
+    except ModelError as error:
+        if not is_well:
+            embedder.embed([ANY_TEXT])
+        if len(texts) == 1:
+            return {}, error
+    middle = len(texts) // 2
+    (first, one), (second, other) = (
+        _vectors(embedder, part, is_well=True) for part in (texts[:middle], texts[middle:]))
+    return first | second, one or other
 
 
 def _missing(session: Session, embedder: TextEmbedder, limit: int, newest_first: bool,
@@ -82,7 +114,7 @@ def _keep(store: MemoryStore, model: str, waiting: dict[int, str],
     row = schema.DocumentRow
     with store.writing() as session:
         now = session.execute(select(row.id, row.text).where(row.id.in_(waiting)))
-        kept = [key for key, words in now if waiting[key] == words]
+        kept = [key for key, words in now if waiting[key] == words and words in vectors]
         session.execute(delete(schema.EmbeddingRow).where(
             schema.EmbeddingRow.model == model, schema.EmbeddingRow.document_id.in_(kept)))
         session.add_all(schema.EmbeddingRow(

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 from slow_model import SlowModel, serving
 
+from emv_ros.errors import ModelError
 from emv_ros.memory.store import MemoryStore
 from emv_ros.nodes.consolidation_run import Consolidation, Outcome, Request
 from emv_ros.nodes.consolidation_runs import Runs
@@ -188,3 +189,20 @@ def test_vectors_give_way_to_records_that_wait(tmp_path: Path) -> None:
         embedder.before = lambda: say(next(heard, 0))
         outcome = run(work)
         assert (outcome.unconsolidated, work.without_vector) == (1, 0)
+
+
+def test_what_waits_for_vectors_is_told_where_the_embedder_fails(tmp_path: Path) -> None:
+    from emv_ros.agent.models.client import ModelClient
+
+    def fail() -> None:
+        raise ModelError('no power')
+
+    settings = with_values(Settings(), {'model.model': 'none'})
+    with MemoryStore.open(settings.memory, tmp_path) as store:
+        store.add_many([Utterance(stamp_ns=NOON_NS + number, speaker='user', text=f'word {number}')
+                        for number in range(3)])
+        work = Consolidation(store, settings, ModelClient(settings.model))
+        work._embedder = Alike(fail)
+        outcome = run(work)
+        assert outcome.status == 'ok' and 'no power' in outcome.message
+        assert work.without_vector == 3 + store.counts()['node']

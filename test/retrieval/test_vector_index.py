@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 import random
 
@@ -9,11 +10,12 @@ import pytest
 from small_memories import NOON_NS, Reordered, say
 from sqlalchemy import delete, select, update
 
+from emv_ros.errors import ModelError
 from emv_ros.memory import schema
 from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node
-from emv_ros.retrieval.embedders import MiniLmEmbedder, TextEmbedder
+from emv_ros.retrieval.embedders import MiniLmEmbedder, TextEmbedder, Vectors
 from emv_ros.retrieval.index import count_missing, embed_missing
 from emv_ros.retrieval.scope import KINDS, Rows, Scope
 from emv_ros.retrieval.vector_index import VectorIndex
@@ -244,3 +246,40 @@ def test_an_open_node_that_grew_is_found_in_its_new_span(
         writer.update(node, end_ns=NOON_NS + 60 * SECOND_NS)
     later = Window(start_ns=NOON_NS + 30 * SECOND_NS)
     assert nearest(store, index, minilm, 'tidy', later) == 'tidying up the kitchen'
+
+
+class Refusing:
+    """An embedder that does not take some texts, as a provider does with those too long for it."""
+
+    def __init__(self, embedder: TextEmbedder, *refused: str) -> None:
+        self._embedder, self._refused = embedder, refused
+        self.name, self.dimension = embedder.name, embedder.dimension
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.calls += 1
+        if any(word in text for text in texts for word in self._refused):
+            raise ModelError('a text is too long')
+        return self._embedder.embed(texts)
+
+
+def test_a_text_that_is_refused_costs_no_other(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, *(f'a {thing}' for thing in THINGS))
+    nothing = Refusing(minilm, '')
+    with pytest.raises(ModelError, match='too long'):
+        embed_missing(store, nothing)
+    assert nothing.calls == 2  # it is at fault, and not one text
+    with pytest.raises(ModelError, match='too long'):
+        embed_missing(store, Refusing(minilm, 'milk', 'lamp'), batch=4)
+    with store.reading() as session:
+        assert count_missing(session, minilm) == 2
+
+
+def test_documents_that_have_vectors_are_passed_over(
+        store: MemoryStore, minilm: MiniLmEmbedder) -> None:
+    say(store, *(f'a {thing}' for thing in THINGS[:6]))
+    with store.reading() as session:
+        ids = list(session.scalars(select(schema.DocumentRow.id).order_by(schema.DocumentRow.id)))
+    assert embed_missing(store, minilm, documents=ids[:2]) == 2
+    assert embed_missing(store, minilm, batch=2, documents=ids) == 4
