@@ -28,6 +28,7 @@ from sqlalchemy.exc import (
     StatementError,
 )
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool
 
 from emv_ros.errors import StoreBusyError, StoreError, StoreFullError, StoreValueError
 from emv_ros.memory.columns import Base
@@ -103,9 +104,10 @@ def _file_of(url: str | URL) -> Path | None:
 
 
 def _sqlite_engine(url: URL, busy_timeout_s: float) -> Engine:
+    # The connection used last is used first: in turn, each would come to hold a cache of its own.
     engine = create_engine(
-        _for_reading(url) if is_read_only(url) else url, json_serializer=to_json,
-        json_deserializer=from_json,
+        _for_reading(url) if is_read_only(url) else url, poolclass=QueuePool, pool_use_lifo=True,
+        json_serializer=to_json, json_deserializer=from_json,
         connect_args={'timeout': busy_timeout_s, 'check_same_thread': False})
 
     @event.listens_for(engine, 'connect')

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 
 from memory_parts import said
@@ -272,3 +273,25 @@ class TestReadOnly:
                           lambda: memory.set_state('a', {})):
                 with pytest.raises(StoreReadOnlyError, match=str(file)):
                     write()
+
+
+def test_who_reads_alone_keeps_to_one_connection(tmp_path: Path) -> None:
+    """Each connection comes to hold a cache of 32 MB: in turn, five would."""
+    with MemoryStore.open(MemorySettings(), tmp_path) as memory:
+        together = threading.Barrier(4)
+
+        def read() -> int:
+            with memory.reading() as session:
+                return id(session.connection().connection.driver_connection)
+
+        def read_together() -> None:
+            with memory.reading() as session:
+                session.connection()
+                together.wait(30)
+
+        threads = [threading.Thread(target=read_together) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len({read() for _ in range(8)}) == 1
