@@ -20,7 +20,7 @@ class Faults:
 
     def __init__(self, logger: Any) -> None:
         self.counts: Counter[str] = Counter()
-        self.last = ''
+        self._said: dict[str, str] = {}  # by where it was, the latest last
         # What an error quotes goes through this before anybody reads it.
         self.hide: Callable[[str], str] = lambda words: words
         self._logger = logger
@@ -31,7 +31,9 @@ class Faults:
         words = self.hide(f'{where}: {in_words(error)}')
         with self._lock:
             self.counts[where] += 1
-            is_new, self.last = words != self.last, words
+            is_new = words != self.last
+            self._said.pop(where, None)
+            self._said[where] = words
         if not is_new:
             return
         if isinstance(error, EmvError):
@@ -39,6 +41,18 @@ class Faults:
         else:
             trace = ''.join(traceback.format_exception(error))
             self._logger.error(f'{words}\n{self.hide(trace)}')
+
+    def mended(self, where: str) -> None:
+        """Tell no more of what went wrong there: it was tried again, and went well."""
+        with self._lock:
+            self.counts.pop(where, None)
+            self._said.pop(where, None)
+
+    @property
+    def last(self) -> str:
+        """What went wrong last, '' where nothing did."""
+        said = list(self._said.values())
+        return said[-1] if said else ''
 
     @property
     def words(self) -> str:

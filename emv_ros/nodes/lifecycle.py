@@ -132,4 +132,5 @@ class MemoryNode(Node):
             self.faults.add(name, error)
             return False
         self._failure = None
+        self.faults.mended(name)
         return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 pytest.importorskip('rclpy')
@@ -12,9 +14,11 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from stand_in import qos, wait_until
 
+from emv_ros.errors import StoreError
 from emv_ros.memory import queries
 from emv_ros.memory.store import MemoryStore
 from emv_ros.msg import SkillEvent
+from emv_ros.nodes.faults import Faults
 from emv_ros.nodes.running import Spinner
 from emv_ros.nodes.skill_ingest import SkillIngest
 from emv_ros.settings import MemorySettings
@@ -102,3 +106,15 @@ def test_what_is_destroyed_while_the_executor_waits_is_no_fault(context, tmp_pat
         node.bring_down()
         spinner.stop()
         node.destroy_node()
+
+
+def test_what_was_mended_is_told_no_more() -> None:
+    faults = Faults(logging.getLogger('test'))
+    faults.add('look', StoreError('no picture'))
+    for _ in range(3):
+        faults.add('configure', StoreError('no room'))
+    assert faults.words == '4 callbacks failed, the latest configure: no room'
+    faults.mended('configure')
+    assert faults.words == '1 callbacks failed, the latest look: no picture'
+    faults.mended('look')
+    assert faults.words == ''

@@ -103,6 +103,9 @@ def test_a_node_that_starts_on_a_full_disk_waits_for_room(start, robot, disk, is
     wait_until(lambda: 'running: ' in process.output, 'the start', LIMIT_S)
     robot.publisher(Utterance, 'speech').publish(stamped(Utterance(text='hello'), 0))
     wait_until(lambda: 'hello' in words(folder), 'the words', LIMIT_S)
+    wait_until(lambda: 'speech_ingest' in robot.statuses, 'the status', LIMIT_S)
+    # Of a disk that had no room it tells nothing more.
+    assert 'failed' not in robot.statuses['speech_ingest'].message
 
 
 def test_a_node_that_waits_for_room_can_be_ended(start, disk):
