@@ -61,6 +61,8 @@ class TopicInput:
         self._foreign: list[str] = []
         self._mismatches: set[str] = set()  # policies, since the subscription was made
         self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self._heard: OrderedDict[bytes, int] = OrderedDict()  # the highest number by publisher
+        self._told_lost = self._missed = 0
 
     def look(self) -> None:
         """Look at the publishers, and subscribe as they need; cheap where nothing changed."""
@@ -155,6 +157,7 @@ class TopicInput:
     def _take_one(self, message: Any, info: Any) -> None:
         if not self._is_new(info):
             return
+        self._count_missed(info)
         self.counts.received += 1
         self.counts.received_s = time.monotonic()
         self._receive(message, self)
@@ -169,6 +172,24 @@ class TopicInput:
             self._seen.popitem(last=False)
         return True
 
+    def _count_missed(self, info: Any) -> None:
+        """Count what lies between this message of a publisher and the latest before it.
+
+        The middleware tells nothing of messages that a full queue of ours made room with.
+        """
+        number = info.get('publication_sequence_number') or 0
+        publisher = (info.get('publisher_gid') or {}).get('data', b'')
+        if not number or not publisher:
+            return
+        latest = self._heard.pop(publisher, 0)
+        self._heard[publisher] = max(number, latest)
+        if len(self._heard) > REMEMBERED:
+            self._heard.popitem(last=False)
+        # While a subscription is replaced, each of the two is somewhere else in what it hears.
+        if latest and number > latest + 1 and self._retiring is None:
+            self._missed += number - latest - 1
+            self.counts.lost = max(self._told_lost, self._missed)
+
     def _mismatched(self, event: Any) -> None:
         policy = qos.policy_in_words(event.last_policy_kind)
         if policy not in self._mismatches:
@@ -177,4 +198,5 @@ class TopicInput:
         self._mismatches.add(policy)
 
     def _lost(self, event: Any) -> None:
-        self.counts.lost += event.total_count_change
+        self._told_lost += event.total_count_change
+        self.counts.lost = max(self._told_lost, self._missed)
