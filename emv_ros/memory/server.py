@@ -60,7 +60,9 @@ def server_engine(url: URL, busy_timeout_s: float) -> Engine:
     if '+' not in url.drivername:
         url = url.set(drivername=DRIVER)
     seconds = max(2, round(busy_timeout_s))
-    engine = create_engine(url, pool_pre_ping=True, json_serializer=to_json,
+    # Whatever the server's default: who waited for the write lock must see what was written before.
+    engine = create_engine(url, pool_pre_ping=True, isolation_level='READ COMMITTED',
+                           json_serializer=to_json,
                            json_deserializer=from_json, connect_args={
         'connect_timeout': seconds, 'client_encoding': 'utf8', 'keepalives_idle': SILENCE_S,
         'keepalives_interval': SILENCE_S, 'keepalives_count': PROBES,

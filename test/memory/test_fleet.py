@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 import math
 from pathlib import Path
 import subprocess
 import sys
+import time
 
 from databases import database_url, rows
 from memory_parts import report, said
@@ -223,3 +225,26 @@ def test_what_is_deleted_leaves_the_tables(on_server: None, tmp_path: Path) -> N
                 assert not other.rewrite()
         assert store.rewrite()
         assert size() < before / 10
+
+
+def test_who_waited_to_write_sees_what_was_written(
+        server: postgresql.Server, on_server: None, tmp_path: Path) -> None:
+    """Also on a server whose transactions see the state of their first statement by default."""
+    url = database_url(tmp_path)
+    server.run(f"ALTER DATABASE {url.database} "
+               "SET default_transaction_isolation = 'repeatable read'")
+    with MemoryStore(tmp_path, url, 'robot') as memory, ThreadPoolExecutor(1) as pool:
+        def mark() -> object:
+            with memory.writing() as session:
+                return session.get_one(schema.StateRow, 'mark').value
+
+        memory.set_state('mark', {'n': 1})
+        with memory.writing() as session:
+            later, end_s = pool.submit(mark), time.monotonic() + 20
+            while not server.run("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' "
+                                 'AND NOT granted'):
+                assert time.monotonic() < end_s, 'the other does not wait'
+            session.get_one(schema.StateRow, 'mark').value = {'n': 2}
+        assert later.result(20) == {'n': 2}
+        with memory.reading() as session:  # who reads goes on to see one state
+            assert session.scalar(text('SHOW transaction_isolation')) == 'repeatable read'
