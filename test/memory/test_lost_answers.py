@@ -63,12 +63,12 @@ class Wire:
 
     def _cut(self, data: bytes, client: socket.socket, server: socket.socket) -> None:
         where, self.cut_at = self.cut_at, ''
+        self.cuts += 1  # before the writer can notice, and be done
         client.shutdown(socket.SHUT_RDWR)  # first: nothing more gets through to it
         if where == 'after':
             server.sendall(data)
             # The server ends the session once it has dealt with what came before.
             server.shutdown(socket.SHUT_WR)
-        self.cuts += 1
 
 
 @pytest.fixture
@@ -126,6 +126,8 @@ def test_without_a_receipt_nobody_knows(memory: MemoryStore, wire: Wire) -> None
     wire.cut_at = 'after'
     with pytest.raises(StoreError, match='cannot be reached'):
         memory.add(said(0, 'hello'))
+    with memory.writing():  # it waits for the lost transaction
+        pass
     assert [item.text for item in queries.utterances(memory)] == ['hello']
 
 
