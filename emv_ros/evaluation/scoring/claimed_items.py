@@ -97,19 +97,20 @@ def segments(answer: str) -> list[Segment]:
     """Return the parts of an answer between commas, 'and', bullets and ends of sentences."""
     answer = _MARKER.sub('\n', answer)
     found: list[Segment] = []
-    start, is_denied = 0, False
+    start, is_denied, is_neither = 0, False, False
     ends = [(end.start(), end.end(), end) for end in _SEGMENT_END.finditer(answer)]
     for stop, following, end in [*ends, (len(answer), len(answer), None)]:
         text = answer[start:stop].strip()
         # 'not the mug, the plate or the bowl': a denial lasts while no verb begins anew.
         goes_on = is_denied and (_DETERMINED.match(text) is not None or len(text.split()) < 2)
-        kept = '' if goes_on else _undenied(text)
+        kept = '' if goes_on or is_neither else _undenied(text)
         is_denied = kept != text
         introduces = end is not None and end['introduced'] is not None
         found.append(Segment(text, content_words(kept), _all_words(kept),
                              introduces or _PLACING.match(text) is not None))
         if end is not None and _SENTENCE_MARK.match(end[0]):
             is_denied = False
+        is_neither = end is not None and end[0].lower() == 'nor'
         start = following
     return found
 
@@ -145,6 +146,7 @@ def _found_in(segment: Segment, before: Sequence[str],
     the red plates', 'coffee to Clara and Henrik'.
     """
     tries = [segment.all_words]
+    again: list[int] = []
     if before and segment.words and _lacks_verb(segment):
         tries = [(before[0], *segment.all_words), (*before, *segment.all_words)]
     for words in tries:
@@ -153,7 +155,9 @@ def _found_in(segment: Segment, before: Sequence[str],
                 if (fitting := [words_of for words_of in alternatives if _says(words, words_of)])}
         if any(number not in named for number in said):
             return _most_telling(said, named)
-    return list(said)
+        if words is segment.all_words:
+            again = list(said)  # what only the words before say again is not said by this one
+    return again
 
 
 def _most_telling(said: dict[int, tuple[str, ...]], named: Sequence[int]) -> list[int]:
