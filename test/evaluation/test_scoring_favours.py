@@ -45,3 +45,53 @@ def items(*names: str) -> Gold:
 def test_what_is_listed_behind_the_right_item_counts_against_it(
         gold: Gold, answer: str, category: str) -> None:
     assert scored(gold, answer, 'What did you do?') == category
+
+
+WATERED = Gold(GoldKind.TIME, times_ns=(at('2024-06-27 13:04:00'),))
+TWICE = Gold(GoldKind.TIME, times_ns=(at('2024-06-27 13:04:00'), at('2024-06-26 09:10:00')))
+
+
+@pytest.mark.parametrize(('gold', 'answer', 'category'), [
+    (WATERED, 'June 27 at 13:04 or June 26 at 12:00.', 'wrong'),
+    (WATERED, 'Either on June 26 at 12:00 or on June 27 at 13:04.', 'wrong'),
+    (WATERED, 'On June 27 at 13:04 or so.', 'correct'),
+    (WATERED, 'On June 27 at 11:00, 12:00, 13:04, 14:00, 15:00 and 16:00.', 'wrong'),
+    (WATERED, 'On June 27 at 13:04 and at 15:00.', 'correct_tmi'),
+    (TWICE, 'On June 27 at 13:04 and on June 26 at 09:10.', 'correct'),
+    (TWICE, 'On June 27 at 13:04, on June 26 at 09:10 and on June 25 at 10:00.', 'correct_tmi')])
+def test_times_that_are_hedged_or_listed_by_the_dozen_claim_none(
+        gold: Gold, answer: str, category: str) -> None:
+    assert scored(gold, answer, 'When did you water the plants?') == category
+
+
+@pytest.mark.parametrize(('value', 'answer', 'category'), [
+    (3, 'More than 3 times.', 'wrong'), (3, 'Fewer than three.', 'wrong'),
+    (3, 'At least 3 times.', 'wrong'), (3, 'At most three times.', 'wrong'),
+    (3, '3, 4, 5', 'wrong'), (3, 'maybe 3, maybe 4, maybe 5', 'wrong'),
+    (3, '3 times, twice in the hall.', 'correct'), (3, 'About 3 times.', 'correct'),
+    (2, '2 of 5 tasks failed.', 'correct'), (5, '2 of 5 tasks failed.', 'wrong'),
+    (2, 'Out of 5 tasks 2 failed.', 'correct'), (5, 'Out of 5 tasks 2 failed.', 'wrong'),
+    (2, '5 tasks, of which 2 failed.', 'correct'), (5, '5 tasks, of which 2 failed.', 'wrong')])
+def test_a_bound_or_a_row_of_numbers_is_no_number(
+        value: float, answer: str, category: str) -> None:
+    assert scored(Gold(GoldKind.NUMBER, value=value), answer,
+                  'How many tasks failed?') == category
+
+
+@pytest.mark.parametrize(('answer', 'category'), [
+    ('More than 3 minutes.', 'wrong'), ('Less than 3 minutes.', 'wrong'),
+    ('3 minutes or 4 minutes.', 'wrong'), ('3 minutes longer than the other.', 'wrong'),
+    ('3 min, 4 min, 5 min', 'wrong'), ('3 minutes, and the other one 8 minutes.', 'correct'),
+    ('It took 3 minutes.', 'correct')])
+def test_a_bound_of_a_duration_is_no_duration(answer: str, category: str) -> None:
+    assert scored(Gold(GoldKind.DURATION, value=180, precision_s=10), answer,
+                  'How long did it take?') == category
+
+
+@pytest.mark.parametrize(('answer', 'category'), [
+    ('More than 3 days ago.', 'wrong'), ('Less than three days ago.', 'wrong'),
+    ('1, 2, 3 days ago.', 'wrong'), ('At least 3 days ago.', 'wrong'),
+    ('3 days ago.', 'correct'), ('In the hall, 3 days ago.', 'correct')])
+def test_a_bound_of_days_is_no_number_of_days(answer: str, category: str) -> None:
+    assert scored(Gold(GoldKind.DAYS_AGO, value=3), answer,
+                  'How many days ago was it?') == category

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import re
 
 from emv_ros.evaluation.scoring.claimed_numbers import WORDS
-from emv_ros.evaluation.scoring.declining import is_denied
+from emv_ros.evaluation.scoring.declining import is_bound, is_denied
 
 _SECONDS = {'s': 1, 'm': 60, 'h': 3600, 'd': 86_400}
 _UNIT = r'(?P<unit>days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b'
@@ -16,8 +16,10 @@ _PART = re.compile(
 _GLUE = re.compile(r'(?:\s|,|\band\b)*')
 _CLOCKED = re.compile(r'(?<![\d:])(?:(\d{1,3}):)?(\d{1,2}):(\d{2})(?:\.\d+)?(?![\d:])')
 _DATE = re.compile(r'\d{4}-\d{2}-\d{2}')
-_NO_LENGTH = re.compile(r'\s*(?:ago|later|earlier|before|after)\b', re.IGNORECASE)
+_NO_LENGTH = re.compile(r'\s*(?:ago|later|earlier|before|after|longer|shorter|past)\b', re.IGNORECASE)
 _WHOLE = re.compile(r'\b(?:total|altogether|together|in all|overall)\b', re.IGNORECASE)
+# Between two durations of which neither is claimed: '3 minutes or 4 minutes', '3 min, 4 min'.
+_HEDGE = re.compile(r'\W*(?:\bor\b\W*)?')
 _BARE = re.compile(r'^\W*(\d+(?:\.\d+)?)\W*$')
 _ASKED_UNIT = re.compile(r'\bhow many (days|hours|minutes|seconds)\b', re.IGNORECASE)
 
@@ -40,7 +42,14 @@ def claimed_duration(question: str, answer: str) -> Duration | None:
     whole = _WHOLE.search(answer)
     if whole and len(found) > 1:
         return min(found, key=lambda item: abs(item[0] - whole.start()))[1]
+    if len(found) > 1 and _are_hedged(answer, found):
+        return None
     return found[0][1] if found else None
+
+
+def _are_hedged(text: str, found: list[tuple[int, Duration]]) -> bool:
+    first = _PART.match(text, found[0][0])
+    return first is not None and _HEDGE.fullmatch(text, first.end(), found[1][0]) is not None
 
 
 def _told(text: str) -> list[tuple[int, Duration]]:
@@ -59,7 +68,8 @@ def _told(text: str) -> list[tuple[int, Duration]]:
             part = _PART.match(text, glue.end() if glue else at)
             if part is not None and _SECONDS[part['unit'][0].lower()] >= unit_s:
                 part = None  # '3 min, 5 min' are two
-        if not _NO_LENGTH.match(text, at) and not is_denied(text, start):
+        if not _NO_LENGTH.match(text, at) and not (
+                is_denied(text, start) or is_bound(text, start)):
             found.append((start, Duration(seconds, unit_s)))
     return found or _clocked(text)
 

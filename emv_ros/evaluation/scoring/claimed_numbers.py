@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import re
 
-from emv_ros.evaluation.scoring.declining import denies_event, is_denied, refuses
+from emv_ros.evaluation.scoring.declining import denies_event, is_bound, is_denied, refuses
 from emv_ros.tree.words import forms
 from emv_ros.whens import NUMBERS
 
@@ -19,6 +19,12 @@ _NUMBER = re.compile(
     rf'\b(?P<word>{"|".join((*WORDS, *_OFTEN))})\b', re.IGNORECASE)
 _MARKER = re.compile(r'^[ \t]*\d+[.)](?=[ \t]+\S)', re.MULTILINE)
 _HEDGED = re.compile(r'\s*(?:or|to|–|-)\s*(?:\d|(?:' + '|'.join(WORDS) + r')\b)', re.IGNORECASE)
+# Nothing but numbers, one after another: whoever says '3, 4, 5' says none of them.
+_ROW = re.compile(
+    rf'^\W*(?:(?:\d+|{"|".join(WORDS)}|times?|maybe|perhaps|possibly|and|or)\b\W*)+$', re.IGNORECASE)
+_WHOLE_OF_A_PART = re.compile(
+    rf'\bout of (?:the |all )?(?:\d+|{"|".join(WORDS)})\b|'
+    rf'(?<=\d) of (?:the |all )?(?:\d+|{"|".join(WORDS)})\b', re.IGNORECASE)
 _ZERO = re.compile(r'\b(?:none|not once|no times?|not at all|no)\b', re.IGNORECASE)
 _COUNTED = re.compile(r'\bhow many (?P<noun>\w+(?: \w+)?)|\bhow often\b', re.IGNORECASE)
 
@@ -40,7 +46,11 @@ def claimed_number(question: str, answer: str) -> float | None:
     `answer` comes without its times. What the question counts goes before other numbers; what is
     said of no such thing is 0.
     """
+    # Of '2 of 5' the 5 is what the 2 are of.
+    answer = _WHOLE_OF_A_PART.sub(lambda whole: ' ' * len(whole[0]), answer)
     found = numbers(answer)
+    if len({number.value for number in found}) > 1 and _ROW.match(answer):
+        return None
     counted = _COUNTED.search(question)
     if counted:
         found = _of_the_counted(found, counted['noun'] or 'times') or found
@@ -60,7 +70,8 @@ def numbers(text: str) -> list[Number]:
     found = []
     for match in _NUMBER.finditer(text):
         word = (match['word'] or '').lower()
-        if word != 'never' and is_denied(text, match.start()):
+        if word != 'never' and (
+                is_denied(text, match.start()) or is_bound(text, match.start())):
             continue
         value = (float(match['digits'].replace(',', '')) if match['digits'] else
                  WORDS.get(word, _OFTEN.get(word, 0.0)))
@@ -75,7 +86,13 @@ def numbers(text: str) -> list[Number]:
 def _of_the_counted(found: list[Number], noun: str) -> list[Number]:
     if noun.lower().split()[0] in ('times', 'time'):
         return [number for number in found if number.counts_times]
-    wanted = set().union(*(forms(word) for word in noun.lower().split()))
+    words = noun.lower().split()
+    # '5 tasks, of which 2 failed': of 'tasks failed' the last word tells which are counted.
+    return _followed_by(found, words[-1:]) or _followed_by(found, words)
+
+
+def _followed_by(found: list[Number], words: list[str]) -> list[Number]:
+    wanted = set().union(*map(forms, words))
     return [number for number in found
             if any(forms(word) & wanted
                    for word in re.findall(r'[^\W\d_]+', number.after.lower())[:3])]

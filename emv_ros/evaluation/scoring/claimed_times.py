@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+import itertools
 import re
 
 from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.console.windows import Clock
-from emv_ros.evaluation.scoring.declining import is_denied
+from emv_ros.evaluation.scoring.declining import is_bound, is_denied
 from emv_ros.timeline import HOUR_NS, Interval, from_datetime, local_date, to_datetime
 
 _DAY_WORDS = re.compile(
@@ -18,6 +19,7 @@ _DAY_WORDS = re.compile(
     r'dec)[a-z]*)\b', re.IGNORECASE)
 # No time reads on across these: after 'at 7:18, Jan 6 …' another time begins.
 _PIECE_END = re.compile(r'[;\n]|(?<=[.!?])\s|:\d{2}(?:\s?[ap]\.?m\b\.?)?,', re.IGNORECASE)
+_OR = re.compile(r'\W*or\b\W*(?:(?:on|at|in|around|maybe|perhaps)\b\W*)*', re.IGNORECASE)
 # Longer than any part of a day, shorter than the shortest day.
 _PART_OF_A_DAY_NS = 20 * HOUR_NS
 
@@ -27,6 +29,7 @@ class ClaimedTime:
     """A time in a text: where its words stand, the span they mean, and which parts they name.
 
     A time of the clock whose day nothing names has `has_day` False, and a span on some day.
+    `is_hedged`: it is one of two that 'or' joins.
     """
 
     start: int
@@ -35,6 +38,7 @@ class ClaimedTime:
     has_day: bool
     has_clock: bool
     is_denied: bool = False
+    is_hedged: bool = False
 
 
 def claimed_times(text: str, now_ns: int, zone: tzinfo) -> list[ClaimedTime]:
@@ -49,7 +53,7 @@ def claimed_times(text: str, now_ns: int, zone: tzinfo) -> list[ClaimedTime]:
     for stop in (*(end.end() for end in _PIECE_END.finditer(text)), len(text)):
         found += _in_piece(text, start, stop, clock)
         start = stop
-    return _with_days(found, zone)
+    return _with_days(_hedged(found, text), zone)
 
 
 def _in_piece(text: str, at: int, stop: int, clock: Clock) -> Iterator[ClaimedTime]:
@@ -62,7 +66,14 @@ def _in_piece(text: str, at: int, stop: int, clock: Clock) -> Iterator[ClaimedTi
         is_part = asked.span.end_ns - asked.span.start_ns < _PART_OF_A_DAY_NS
         has_day = not is_part or _DAY_WORDS.search(asked.words) is not None
         yield ClaimedTime(match.start(), match.end(), asked.span, has_day, is_part,
-                          is_denied(text, match.start()))
+                          is_denied(text, match.start()) or is_bound(text, match.start()))
+
+
+def _hedged(times: list[ClaimedTime], text: str) -> list[ClaimedTime]:
+    joined = [_OR.fullmatch(text, one.end, other.start) is not None
+              for one, other in itertools.pairwise(times)]
+    return [replace(time, is_hedged=any(joined[max(0, at - 1):at + 1]))
+            for at, time in enumerate(times)]
 
 
 def on_day_of(time: ClaimedTime, day: Interval, zone: tzinfo) -> ClaimedTime:

@@ -8,7 +8,7 @@ import re
 
 from emv_ros.evaluation.scoring.claimed_numbers import WORDS
 from emv_ros.evaluation.scoring.claimed_times import ClaimedTime, without_times
-from emv_ros.evaluation.scoring.declining import is_denied
+from emv_ros.evaluation.scoring.declining import is_bound, is_denied
 from emv_ros.timeline import local_date
 
 _COUNT = rf'(?P<count>\d{{1,4}}|an?|{"|".join(WORDS)})'
@@ -18,7 +18,7 @@ _AGO = re.compile(
 _DAYS = re.compile(rf'\b{_COUNT} (?P<unit>days?|weeks?)\b', re.IGNORECASE)
 _NAMED = (('the day before yesterday', 2), ('yesterday', 1), ('today', 0), ('tonight', 0),
           ('this morning', 0), ('this afternoon', 0), ('this evening', 0))
-_HEDGE_BEFORE = re.compile(rf'\b{_COUNT} ?(?:or|to|-|–) ?$', re.IGNORECASE)
+_HEDGE_BEFORE = re.compile(rf'\b{_COUNT} ?(?:or|to|-|–|,) ?$', re.IGNORECASE)
 _TODAY_IS = re.compile(r'\btoday is\b[^.;,]*', re.IGNORECASE)
 _BARE = re.compile(rf'^\W*{_COUNT}\W*$', re.IGNORECASE)
 
@@ -40,7 +40,7 @@ def claimed_days_ago(answer: str, times: Sequence[ClaimedTime], now_ns: int,
 def _counted(text: str, pattern: re.Pattern[str]) -> set[int]:
     found = set()
     for match in pattern.finditer(text):
-        if is_denied(text, match.start()):
+        if is_denied(text, match.start()) or is_bound(text, match.start()):
             continue
         is_weeks = match.groupdict().get('unit', '').lower().startswith('week')
         hedged = _HEDGE_BEFORE.search(text, 0, match.start())  # '2 or 3 days' are two numbers

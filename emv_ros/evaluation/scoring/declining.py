@@ -11,6 +11,9 @@ _CLAUSE_END = re.compile(
 _DENIAL = re.compile(
     r"\bnot\b(?! (?:only|until|just)\b)|n't\b|\b(?:never|nor|neither|without|no|cannot|except|"
     r'besides|excluding|rather than|instead of|apart from|other than)\b', re.IGNORECASE)
+_BOUND_BEFORE = re.compile(
+    r'\b(?:(?:more|less|fewer|greater|longer|shorter|earlier|later) than|over|under|at least|'
+    r'at most|up to)\s+(?:the\s+)?$', re.IGNORECASE)
 _SENTENCE_END = re.compile(r'(?<=[.!?;])\s+|\n+')
 _TOLD = (r'(?:record\w*|mention\w*|memor\w+|information|evidence|data|found|know|known|available|'
          r'stored|logged|noted|observed|seen|see|entry|entries|trace|indication|answer\w*|results?|'
@@ -42,6 +45,11 @@ def is_denied(text: str, at: int) -> bool:
     for end in _CLAUSE_END.finditer(text, 0, at):
         start = end.end()
     return _DENIAL.search(text, start, at) is not None
+
+
+def is_bound(text: str, at: int) -> bool:
+    """Whether what stands at the place `at` is only a bound: 'more than 3', 'at most 3'."""
+    return _BOUND_BEFORE.search(text, 0, at) is not None
 
 
 def denial_in(text: str) -> re.Match[str] | None:

@@ -24,7 +24,8 @@ def score_times(gold: Gold, claimed: Sequence[ClaimedTime], asked: Sequence[Clai
     begins or ends near it. It is coarse, hence right in part, where it names the right day but no
     clock time, a part of the day or a longer span around the time, a clock time rounded to the
     hour, or the right clock time on a day that neither it nor the question names. All right is
-    correct, with other times correct_tmi unless these are more; some is partially correct.
+    correct, with other times correct_tmi unless these are more; some is partially correct, nothing
+    where two thirds of the claims are others, or where 'or' leaves it open which holds.
     None: no time is claimed.
     """
     claims = [time for time in claimed if not time.is_denied]
@@ -35,9 +36,13 @@ def score_times(gold: Gold, claimed: Sequence[ClaimedTime], asked: Sequence[Clai
              if any(_is_right(claim, gold, at, zone) for claim in kept)}
     near = {at for at in range(len(gold.times_ns))
             if any(_is_coarse(claim, gold, at, zone) for claim in kept)}
+    if any(claim.is_hedged for claim in kept):
+        return Category.WRONG
     extra = [claim for claim in kept
              if not any(_is_right(claim, gold, at, zone) or _is_coarse(claim, gold, at, zone)
                         for at in range(len(gold.times_ns)))]
+    if len(extra) > 2 * len(right | near):
+        return Category.WRONG
     if len(right) == len(gold.times_ns):
         if not extra:
             return Category.CORRECT
