@@ -95,3 +95,47 @@ def test_a_bound_of_a_duration_is_no_duration(answer: str, category: str) -> Non
 def test_a_bound_of_days_is_no_number_of_days(answer: str, category: str) -> None:
     assert scored(Gold(GoldKind.DAYS_AGO, value=3), answer,
                   'How many days ago was it?') == category
+
+
+@pytest.mark.parametrize(('answer', 'category'), [
+    ('That is not recorded. It was Tom.', 'wrong'),
+    ('There is no record of a harp. Tom played it.', 'wrong'),
+    ('No one did; it was Tom.', 'wrong'),
+    ('There is no record of a harp. Memory covers June 24 to June 28.', 'correct'),
+    ('I do not know. I never saw a harp.', 'correct'), ('Nobody played the harp.', 'correct')])
+def test_who_names_something_behind_a_refusal_has_not_refused(answer: str, category: str) -> None:
+    assert scored(Gold(GoldKind.NONE), answer, 'Who played the harp?') == category
+
+
+@pytest.mark.parametrize('gold', [
+    WATERED, Gold(GoldKind.DAYS_AGO, value=1), Gold(GoldKind.NUMBER, value=4),
+    Gold(GoldKind.DURATION, value=240)])
+@pytest.mark.parametrize('answer', [
+    'There is no record of it on June 27 at 13:04, or yesterday: 4 times, 4 minutes.',
+    'I do not know. Yesterday at 13:04, 4 times, 4 minutes.'])
+def test_a_refusal_with_the_right_word_in_it_is_no_answer(gold: Gold, answer: str) -> None:
+    assert scored(gold, answer) == 'no_answer'
+
+
+def test_a_refusal_is_no_refusal_where_it_turns_or_where_none_is_right() -> None:
+    assert scored(WATERED, 'I am not sure, but I think on June 27 at 13:04.') == 'correct'
+    assert scored(Gold(GoldKind.NUMBER, value=0), 'Nothing of the kind was found: 0 times.',
+                  'How often did you swim?') == 'correct'
+
+
+@pytest.mark.parametrize(('value', 'answer', 'category'), [
+    (1, 'Did you water the plants on Thursday?', 'wrong'),
+    (1, 'I may have watered the plants on Thursday.', 'wrong'),
+    (1, 'Perhaps I watered the plants on Thursday.', 'wrong'),
+    (1, 'I should water the plants on Thursday.', 'wrong'),
+    (1, 'I forgot to water the plants on Thursday.', 'wrong'),
+    (0, 'I forgot to water the plants on Thursday.', 'correct'),
+    (1, 'I watered the plants on Tuesday.', 'wrong'),
+    (1, 'The answer is: yes or no.', 'wrong'), (0, 'Yes, no.', 'wrong'), (1, 'Yes, no.', 'wrong'),
+    (1, 'I watered the plants on Thursday at 13:04.', 'correct'),
+    (1, 'I watered the plants at 13:04.', 'correct'),
+    (1, 'Yes, on June 27.', 'correct'), (0, 'No, only on Tuesday.', 'correct')])
+def test_a_statement_is_a_yes_only_where_it_claims_the_very_thing(
+        value: float, answer: str, category: str) -> None:
+    assert scored(Gold(GoldKind.YES_NO, value=value), answer,
+                  'Did you water the plants on Thursday?') == category

@@ -31,6 +31,7 @@ _EVENT_DENIALS = re.compile(
     r'(?:there|it) (?:was|were|is|are|has been|have been) (?:no|nothing|none|never|not)\b|'
     r'nothing\b|never\b|nobody\b|no one\b|none\b|no (?!,)\w+)', re.IGNORECASE)
 _PLAIN_NO = re.compile(r'^no\s*(?:[,.;:!–-]\s*|$)', re.IGNORECASE)
+_OF_MEMORY = re.compile(r'\b(?:memor\w+|records?|recorded|recordings?|logs?)\b', re.IGNORECASE)
 _TURN = re.compile(r'\b(?:but|however|although|though|instead(?! of)|yet)\b', re.IGNORECASE)
 
 
@@ -74,7 +75,7 @@ def declines(text: str) -> bool:
 
 
 def says_not_recorded(text: str) -> bool:
-    """Whether an answer says that nothing is recorded, and then claims nothing all the same.
+    """Whether the first sentence says that nothing is recorded, and claims nothing all the same.
 
     A plain 'no' is a claim; 'no such thing was seen' and 'I never did' are none.
     """
@@ -84,6 +85,12 @@ def says_not_recorded(text: str) -> bool:
         return False
     turn = _TURN.search(first)
     return turn is None or turn.start() == 0 or declines(first[turn.end():].strip(' ,'))
+
+
+def claims_nothing(text: str) -> bool:
+    """Whether all sentences say that nothing is recorded, or tell of memory itself."""
+    return says_not_recorded(text) and all(
+        declines(part) or _OF_MEMORY.search(part) for part in sentences(text)[1:])
 
 
 def _first(text: str) -> str:

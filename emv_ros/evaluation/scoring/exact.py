@@ -20,6 +20,7 @@ from emv_ros.evaluation.scoring.claimed_numbers import claimed_number
 from emv_ros.evaluation.scoring.claimed_times import ClaimedTime, claimed_times, without_times
 from emv_ros.evaluation.scoring.days_ago import claimed_days_ago
 from emv_ros.evaluation.scoring.declining import (
+    claims_nothing,
     declines,
     denial_in,
     denies_event,
@@ -35,7 +36,12 @@ from emv_ros.tree.words import forms
 FEW_OTHERS, MANY_OTHERS = 2 / 3, 1 / 3
 # A duration may be off by its precision, but by no more than this share of itself, or 2 s.
 DURATION_SHARE, DURATION_LEAST_S = 0.1, 2.0
+_MEASURED = (GoldKind.NUMBER, GoldKind.DAYS_AGO, GoldKind.DURATION, GoldKind.TIME)
 _YES = re.compile(r'^\W*(?:yes|yeah|correct|true|right|indeed|affirmative)\b', re.IGNORECASE)
+_BOTH = re.compile(r'\byes(?:,? (?:and|or)|,) no\b', re.IGNORECASE)
+_OPEN = re.compile(r'\?\s*$|\b(?:may|might|could|should|would|must|maybe|perhaps|possibly|whether)\b',
+                   re.IGNORECASE)
+_UNDONE = re.compile(r'\b(?:forgot|failed|refused|declined|unable|too late) to\b', re.IGNORECASE)
 _NO = re.compile(r'^\W*(?:no|not|never|false|incorrect|negative|nope)\b', re.IGNORECASE)
 _PLAIN_NO = re.compile(r'^\W*no\s*(?:[,.;:!–-]|$)', re.IGNORECASE)
 _OPPOSITES = tuple(
@@ -63,6 +69,10 @@ def score_exact(question: AskedQuestion, answer: str, status: str, zone: tzinfo,
         return Category.NO_ANSWER
     if gold.kind is GoldKind.TEXT:
         return None
+    # A cause or a thing may be told as what was not found; a time or a number may not.
+    if gold.kind in _MEASURED and gold.value != 0 and refuses(answer) and \
+            says_not_recorded(answer):
+        return Category.NO_ANSWER
     found = _score(question, gold, answer, zone, now_ns)
     if found is None:
         return Category.NO_ANSWER if declines(answer) else Category.WRONG
@@ -88,7 +98,8 @@ def _score(question: AskedQuestion, gold: Gold, answer: str, zone: tzinfo,
         case GoldKind.LIST:
             return score_items(gold, bare, question.text)
         case GoldKind.YES_NO:
-            return _score_yes_no(question, gold, answer)
+            asked = claimed_times(question.text, now_ns, zone)
+            return _score_yes_no(question, gold, answer, _is_of_another_day(times, asked))
         case _:
             taken = choice_of(question, answer)
             return None if taken is None else _right(taken == gold.value)
@@ -131,7 +142,7 @@ def _score_none(answer: str, status: str) -> Category:
         return Category.CORRECT
     if not re.search(r'\w', answer):
         return Category.NO_ANSWER
-    return _right(says_not_recorded(answer))
+    return _right(claims_nothing(answer))
 
 
 def _score_number(question: AskedQuestion, gold: Gold, bare: str,
@@ -164,31 +175,44 @@ def _score_duration(question: AskedQuestion, gold: Gold, answer: str,
     return Category.PARTIALLY_CORRECT_MISSING if is_rounded else Category.WRONG
 
 
-def _score_yes_no(question: AskedQuestion, gold: Gold, answer: str) -> Category | None:
-    said = _says_yes(question.text, answer)
+def _is_of_another_day(times: list[ClaimedTime], asked: list[ClaimedTime]) -> bool:
+    """Whether an answer names days, and none of those that the question names."""
+    told = [time.span for time in times if time.has_day and not time.is_denied]
+    wanted = [time.span for time in asked if time.has_day]
+    return bool(told and wanted) and not any(
+        one.overlaps(other) for one in told for other in wanted)
+
+
+def _score_yes_no(question: AskedQuestion, gold: Gold, answer: str,
+                  is_of_another_day: bool) -> Category | None:
+    said = _says_yes(question.text, answer, is_of_another_day)
     if said is None:
         return Category.NO_ANSWER if declines(answer) else None
     return _right(said == bool(gold.value))
 
 
-def _says_yes(question: str, answer: str) -> bool | None:
+def _says_yes(question: str, answer: str, is_of_another_day: bool) -> bool | None:
     """Return what an answer says to a yes-or-no question; None where it does not say.
 
     A statement without yes, no or denial is a yes where it says at least half of the question's
-    words again.
+    words again, of no other day, and leaves nothing open.
     """
     first = (sentences(answer) or [''])[0]
     if _YES.match(first):
-        return None if re.match(r'^\W*yes (?:and|or) no\b', first, re.IGNORECASE) else True
+        return None if _BOTH.search(first) else True
     if named := _IS_YES.search(first):
-        return named[1].lower() == 'yes'
+        return None if _BOTH.search(first) else named[1].lower() == 'yes'
     if _PLAIN_NO.match(first):
         return False
     if refuses(first) and not re.search(r'\b(?:mention\w*|seen|observed|noted)\b', first):
         return None
     opposite = any(asked.search(question) and other.search(first) for asked, other in _OPPOSITES)
+    if _UNDONE.search(first) and not _UNDONE.search(question):
+        return False
     if opposite or _NO.match(first) or denies_event(first) or denial_in(first):
         return False
+    if is_of_another_day or _OPEN.search(first):
+        return None
     words = content_words(question)
     have = {form for word in content_words(answer) for form in forms(word)}
     return True if sum(bool(forms(word) & have) for word in words) * 2 >= len(words) else None
