@@ -25,14 +25,14 @@ def problem_of(choices: Sequence[str]) -> str:
     if longest := next((text for text in choices if len(text) > MAX_CHOICE_CHARS), ''):
         return (f'the choice {longest[:40]!r}… has {len(longest)} characters; at most '
                 f'{MAX_CHOICE_CHARS} are allowed')
-    return '' if len({_plain(choice) for choice in choices}) == len(choices) else (
-        'two choices are the same')
+    return '' if len({_plain(choice) for choice in choices}) > 1 else 'all choices are the same'
 
 
 def choice_named(text: str, choices: Sequence[str]) -> int | None:
     """Return the index of the choice that a text names, None where that is none or several.
 
-    A bare number that is no choice itself counts from 1, as the prompt lists them.
+    A bare number that is no choice itself counts from 1, as the prompt lists them. Of choices that
+    read the same, which sets of questions hold now and then, the first is named.
     """
     plain, known = _plain(text), [_plain(choice) for choice in choices]
     if plain in known:

@@ -139,3 +139,15 @@ def test_a_statement_is_a_yes_only_where_it_claims_the_very_thing(
         value: float, answer: str, category: str) -> None:
     assert scored(Gold(GoldKind.YES_NO, value=value), answer,
                   'Did you water the plants on Thursday?') == category
+
+
+@pytest.mark.parametrize(('right', 'answer', 'category'), [
+    (3, '15:32', 'correct'), (1, 'It was at 15:32.', 'correct'), (0, '15:32', 'wrong'),
+    (2, 'B', 'wrong'), (3, 'B', 'correct'), (4, '< 5 min', 'wrong'), (5, '< 5 min', 'correct'),
+    (4, 'It was < 5 min.', 'wrong')])
+def test_choices_that_read_alike_are_one_and_signs_tell_others_apart(
+        right: int, answer: str, category: str) -> None:
+    choices = ('15:25', '15:32', '15:29', '15:32', '> 5 min', '< 5 min')
+    question = AskedQuestion('q', '', 'Which?', choices=choices,
+                             gold=Gold(GoldKind.CHOICE, value=right))
+    assert score_exact(question, answer, 'ANSWERED', ZONE, NOW_NS) == category

@@ -24,7 +24,8 @@ def choice_of(question: AskedQuestion, answer: str) -> int | None:
 
     That is the choice whose whole text the answer is; else the one that it names by letter or by
     number (from 1), unless it goes on with the text of another; else the only one whose whole text
-    stands in it. None where it takes none or several.
+    stands in it. Of choices that read the same the first is taken. None where it takes none or
+    several.
     """
     choices = question.choices
     said = squash(answer)
@@ -33,14 +34,22 @@ def choice_of(question: AskedQuestion, answer: str) -> int | None:
     texts = [squash(choice) for choice in choices]
     equal = [index for index, text in enumerate(texts) if text and text == said]
     if equal:
-        return equal[0] if len(equal) == 1 else None
+        return equal[0] if len(equal) == 1 else next(
+            (index for index in equal if reads_alike(choices[index], answer)), None)
     labelled, rest = _labelled(answer, len(choices))
     if labelled is not None and squash(rest) == texts[labelled]:
         return labelled  # '1) 3', where 1 is the text of another
-    within = _within(answer, texts)
+    within = {next(other for other, choice in enumerate(choices)
+                   if reads_alike(choice, choices[index])) for index in _within(answer, texts)}
     if labelled is not None:
         return labelled if not within - {labelled} else None
     return within.pop() if len(within) == 1 else None
+
+
+def reads_alike(one: str, other: str) -> bool:
+    """Whether two choices are the same but for case and space; signs tell '> 5' from '< 5'."""
+    first, second = (' '.join(text.split()).strip(' .\'"').casefold() for text in (one, other))
+    return first == second
 
 
 def _labelled(answer: str, count: int) -> tuple[int | None, str]:

@@ -16,7 +16,8 @@ _PART = re.compile(
 _GLUE = re.compile(r'(?:\s|,|\band\b)*')
 _CLOCKED = re.compile(r'(?<![\d:])(?:(\d{1,3}):)?(\d{1,2}):(\d{2})(?:\.\d+)?(?![\d:])')
 _DATE = re.compile(r'\d{4}-\d{2}-\d{2}')
-_NO_LENGTH = re.compile(r'\s*(?:ago|later|earlier|before|after|longer|shorter|past)\b', re.IGNORECASE)
+_NO_LENGTH = re.compile(
+    r'\s*(?:ago|later|earlier|before|after|longer|shorter|past)\b', re.IGNORECASE)
 _WHOLE = re.compile(r'\b(?:total|altogether|together|in all|overall)\b', re.IGNORECASE)
 # Between two durations of which neither is claimed: '3 minutes or 4 minutes', '3 min, 4 min'.
 _HEDGE = re.compile(r'\W*(?:\bor\b\W*)?')

@@ -21,7 +21,8 @@ _MARKER = re.compile(r'^[ \t]*\d+[.)](?=[ \t]+\S)', re.MULTILINE)
 _HEDGED = re.compile(r'\s*(?:or|to|–|-)\s*(?:\d|(?:' + '|'.join(WORDS) + r')\b)', re.IGNORECASE)
 # Nothing but numbers, one after another: whoever says '3, 4, 5' says none of them.
 _ROW = re.compile(
-    rf'^\W*(?:(?:\d+|{"|".join(WORDS)}|times?|maybe|perhaps|possibly|and|or)\b\W*)+$', re.IGNORECASE)
+    rf'^\W*(?:(?:\d+|{"|".join(WORDS)}|times?|maybe|perhaps|possibly|and|or)\b\W*)+$',
+    re.IGNORECASE)
 _WHOLE_OF_A_PART = re.compile(
     rf'\bout of (?:the |all )?(?:\d+|{"|".join(WORDS)})\b|'
     rf'(?<=\d) of (?:the |all )?(?:\d+|{"|".join(WORDS)})\b', re.IGNORECASE)

@@ -13,7 +13,7 @@ import re
 from emv_ros.agent.answers import QueryStatus
 from emv_ros.evaluation.questions import AskedQuestion, Gold, GoldKind
 from emv_ros.evaluation.scoring.categories import Category
-from emv_ros.evaluation.scoring.choosing import choice_of
+from emv_ros.evaluation.scoring.choosing import choice_of, reads_alike
 from emv_ros.evaluation.scoring.claimed_durations import claimed_duration
 from emv_ros.evaluation.scoring.claimed_items import claimed_items, content_words
 from emv_ros.evaluation.scoring.claimed_numbers import claimed_number
@@ -39,8 +39,9 @@ DURATION_SHARE, DURATION_LEAST_S = 0.1, 2.0
 _MEASURED = (GoldKind.NUMBER, GoldKind.DAYS_AGO, GoldKind.DURATION, GoldKind.TIME)
 _YES = re.compile(r'^\W*(?:yes|yeah|correct|true|right|indeed|affirmative)\b', re.IGNORECASE)
 _BOTH = re.compile(r'\byes(?:,? (?:and|or)|,) no\b', re.IGNORECASE)
-_OPEN = re.compile(r'\?\s*$|\b(?:may|might|could|should|would|must|maybe|perhaps|possibly|whether)\b',
-                   re.IGNORECASE)
+_OPEN = re.compile(
+    r'\?\s*$|\b(?:may|might|could|should|would|must|maybe|perhaps|possibly|whether)\b',
+    re.IGNORECASE)
 _UNDONE = re.compile(r'\b(?:forgot|failed|refused|declined|unable|too late) to\b', re.IGNORECASE)
 _NO = re.compile(r'^\W*(?:no|not|never|false|incorrect|negative|nope)\b', re.IGNORECASE)
 _PLAIN_NO = re.compile(r'^\W*no\s*(?:[,.;:!–-]|$)', re.IGNORECASE)
@@ -102,7 +103,8 @@ def _score(question: AskedQuestion, gold: Gold, answer: str, zone: tzinfo,
             return _score_yes_no(question, gold, answer, _is_of_another_day(times, asked))
         case _:
             taken = choice_of(question, answer)
-            return None if taken is None else _right(taken == gold.value)
+            return None if taken is None else _right(
+                reads_alike(question.choices[taken], question.choices[int(gold.value or 0)]))
 
 
 def score_items(gold: Gold, answer: str, question: str = '') -> Category | None:

@@ -42,7 +42,7 @@ def read_graded(path: Path) -> list[GradedAnswer]:
     Raises ImportFileError, naming the line, where it cannot be read or a line is none.
     """
     try:
-        lines = path.read_text('utf-8').splitlines()
+        lines = path.read_text('utf-8-sig').split('\n')
     except (OSError, UnicodeDecodeError) as error:
         raise ImportFileError(f'cannot read graded answers from {path}: {error}') from error
     found = []
@@ -51,6 +51,8 @@ def read_graded(path: Path) -> list[GradedAnswer]:
             continue
         try:
             item = json.loads(line)
+            if not isinstance(item, dict):
+                raise ValueError('it is no JSON object')
             now_ns = from_datetime(datetime.strptime(item['now'], '%Y/%m/%d %H:%M:%S'), UTC)
             gold = _gold(str(item['gold']), now_ns)
             found.append(GradedAnswer(
