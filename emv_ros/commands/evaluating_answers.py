@@ -49,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _lengths(text: str) -> list[int]:
-    return [positive(word) for word in _words(text)]
+    for word in _words(text):
+        if not word.isdecimal() or not int(word):
+            raise argparse.ArgumentTypeError(f'{word!r} is no whole number from 1')
+    return list(dict.fromkeys(map(int, _words(text))))
 
 
 def _words(text: str) -> list[str]:
@@ -95,6 +98,14 @@ def _check(args: argparse.Namespace) -> None:
 
 def _asked(args: argparse.Namespace, context: Context, folder: Path, ways: Sequence[str],
            models: Sequence[str]) -> int:
+    from emv_ros.evaluation.answering.results import alone
+
+    with alone(folder):
+        return _asked_alone(args, context, folder, ways, models)
+
+
+def _asked_alone(args: argparse.Namespace, context: Context, folder: Path, ways: Sequence[str],
+                 models: Sequence[str]) -> int:
     from emv_ros.evaluation.answering.account import account_of, check_account
     from emv_ros.evaluation.answering.asking import Asking
     from emv_ros.evaluation.answering.results import ResultsFile
@@ -105,7 +116,8 @@ def _asked(args: argparse.Namespace, context: Context, folder: Path, ways: Seque
     if not any(item.questions for item in sets):
         raise UsageError('there are no questions to ask')
     check_account(folder, account_of(
-        context.settings, {item.name: item.questions for item in sets}), args.again)
+        context.settings, {item.name: item.questions for item in sets},
+        {item.name: item.source for item in sets}, context.robots), args.again)
     with ResultsFile(folder) as results:
         if results.dropped:
             tell(f'emv eval: the last line of the results was torn: {results.dropped} bytes of '
@@ -160,8 +172,17 @@ def _sets(args: argparse.Namespace, context: Context, folder: Path,
         found.append(sets.QuestionSet(
             data.stem if data else path.stem, questions,
             sets.memory_for_file(data, kept, settings, embedder, tell) if data else
-            sets.memory_that_is_there(context.open)))
+            sets.memory_that_is_there(context.open),
+            source=sets.digest_of(data) if data else _place_of(context)))
     return found
+
+
+def _place_of(context: Context) -> str:
+    """Return where the memory that is there lies, without a password."""
+    from sqlalchemy.engine import make_url
+
+    url = context.settings.memory.url
+    return make_url(url).render_as_string() if url else str(context.settings.folder.resolve())
 
 
 def report(args: argparse.Namespace, context: Context) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import hashlib
 import json
 from pathlib import Path
@@ -23,14 +23,20 @@ _NOT_COUNTED = frozenset((
     'model.cache_folder', 'agent.parallel_questions', 'model.api_key_env'))
 
 
-def account_of(settings: Settings, sets: Mapping[str, Iterable[AskedQuestion]]) -> dict[str, Any]:
-    """Return what results depend on, besides way, model and question."""
+def account_of(settings: Settings, sets: Mapping[str, Iterable[AskedQuestion]],
+               memories: Mapping[str, str] | None = None,
+               robots: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what results depend on, besides way, model and question.
+
+    `memories` tells of each set what its memory is, `robots` whose records are asked.
+    """
     prompt = json.dumps(fixed_messages(), sort_keys=True)
     return {
         'version': __version__, 'weights': weights.SHA256,
         'prompt': f'{VERSION} {_digest(prompt)}',
         'settings': {name: _value(settings, name) for name, _ in walk()
                      if name not in _NOT_COUNTED},
+        'robots': list(robots), 'memories': dict(memories or {}),
         'questions': {name: {question.id: _digest(repr(question)) for question in questions}
                       for name, questions in sets.items()}}
 
@@ -42,20 +48,22 @@ def check_account(folder: Path, account: Mapping[str, Any], again: bool = False)
     naming what differs, where they were made otherwise.
     """
     path = folder / ACCOUNT
-    before = _read(path)
     if again:
         _put_aside(folder)
-        before = {}
+    before = {} if again else _read(path)
     if differences := _differences(before, account):
         raise EmvError(f'the results in {folder} were made otherwise: {"; ".join(differences)}. '
                        'Name another --out, or --again to begin anew')
     known = before.get('questions', {})
-    kept = {**account, 'questions': known | {
+    kept = {**account, 'memories': before.get('memories', {}) | account['memories'],
+            'questions': known | {
         name: known.get(name, {}) | questions
         for name, questions in account['questions'].items()}}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + '\n', 'utf-8')
+        part = path.with_name(f'{ACCOUNT}.part')  # a full disk leaves what was there before
+        part.write_text(json.dumps(kept, ensure_ascii=False, indent=1) + '\n', 'utf-8')
+        part.replace(path)
     except OSError as error:
         raise EmvError(f'cannot write {path}: {error.strerror or error}') from error
 
@@ -64,7 +72,8 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text('utf-8')) if path.exists() else {}
     except (OSError, ValueError) as error:
-        raise EmvError(f'cannot read {path}: {error}') from error
+        raise EmvError(f'cannot read {path}: {error}. Name another --out, or --again to begin '
+                       'anew') from error
     if not isinstance(content, dict):
         raise EmvError(f'{path} is no account of a run')
     return content
@@ -80,6 +89,11 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         was = before.get('settings', {}).get(name)
         if was != value:
             found.append(f'{name} was {was!r}, is {value!r}')
+    if before.get('robots', now['robots']) != now['robots']:
+        found.append(f'robots was {before["robots"]!r}, is {now["robots"]!r}')
+    found += [f'the memory of {name} was {was}, is {memory}'
+              for name, memory in now['memories'].items()
+              if (was := before.get('memories', {}).get(name, memory)) != memory]
     for name, questions in now['questions'].items():
         known = before.get('questions', {}).get(name, {})
         if changed := [key for key, digest in questions.items()

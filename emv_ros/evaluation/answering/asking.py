@@ -94,6 +94,7 @@ class Asking:
             if needs_vectors and self._embedder is None:
                 raise EmvError(f'the way {way} needs text vectors; retrieval.embedder is none')
         self._plan(sets, ways, models)
+        self._check(models)
         for asked in sets:
             for model in models:
                 for way in ways:
@@ -114,6 +115,14 @@ class Asking:
                     self.stand.done += done
                     left = self.stand.left
                     left[way, model] = left.get((way, model), 0) + len(asked.questions) - done
+
+    def _check(self, models: Sequence[str]) -> None:
+        """Raise EmvError for a model that has questions left and cannot be asked at all."""
+        for model in models:
+            if any(count for (_, name), count in self.stand.left.items() if name == model):
+                settings = replace(self._settings.model, model=model)
+                if reason := ModelClient(settings).why_unavailable('agent'):
+                    raise EmvError(f'the model {model} cannot be asked: {reason}')
 
     def _ask_all(self, asked: QuestionSet, questions: Sequence[AskedQuestion], way: str,
                  model: str, cancel: threading.Event | None) -> None:

@@ -32,7 +32,7 @@ MAKING = ('ingest.', 'privacy.', 'perception.', 'biography.', 'tree.')
 class QuestionSet:
     """Questions of one memory. `open_for` opens the memory that a way needs, made if need be.
 
-    `episodes` is the length of a simulated history, else None.
+    `episodes` is the length of a simulated history, else None; `source` says which memory it is.
     """
 
     name: str
@@ -40,6 +40,7 @@ class QuestionSet:
     open_for: Callable[[str], AbstractContextManager[MemoryStore]]
     episodes: int | None = None
     seed: int | None = None
+    source: str = ''
 
 
 def chosen(questions: Sequence[AskedQuestion], kinds: Sequence[str] = (),

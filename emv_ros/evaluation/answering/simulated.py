@@ -38,4 +38,4 @@ def simulated_set(kept: Path, episodes: int, seed: int, settings: Settings,
     if len(found) != 1:
         raise EmvError(f'{folder} holds {len(found)} files of questions, not one')
     return QuestionSet(name, chosen(read_questions(found[0]), kinds, limit),
-                       made_below(folder, settings, make, tell, source), episodes, seed)
+                       made_below(folder, settings, make, tell, source), episodes, seed, source)
