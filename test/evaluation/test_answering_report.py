@@ -197,3 +197,27 @@ def test_kinds_have_a_column_for_each_way_and_each_length() -> None:
     assert '| when | 60.0 % of 5 | 0.0 % of 1 |' in text
     row = next(line for line in text.splitlines() if line.startswith('| ours | when | 6 (1 not'))
     assert row.endswith('| 50.0 % | 100.0 % |')
+
+
+def test_an_empty_answer_is_no_refusal() -> None:
+    """Whoever runs out of time has not said that nothing is recorded."""
+    row, = report_of([
+        result(1, 'no_answer', gold=NONE, status='TIMEOUT', answer=''),
+        result(2, 'correct', gold=NONE, status='ANSWERED', answer='That is not recorded.'),
+        result(3, 'no_answer', status='TIMEOUT', answer=''),
+        result(4, 'no_answer', answer='I do not know.'),
+        result(5, 'correct', answer='yes')])['refusals']
+    assert (row['unanswerable'], row['refused_rightly']) == (2, 0.5)
+    assert (row['answerable'], row['refused_wrongly']) == (3, round(1 / 3, 4))
+
+
+def test_what_was_shown_is_not_known_without_a_trace() -> None:
+    """A memory that cannot be written keeps no trace: nothing is said of what was shown."""
+    windows = {'windows': ((0, 10),), 'gold': {}}
+    known = scored(result(1, '', shown=((5, 6),), **windows))
+    unknown = scored(result(2, '', query_id='', **windows))
+    assert (known.shown_hit, unknown.shown_hit, unknown.shown_covered) == (True, None, None)
+    row, = report_of([known, unknown])['totals']
+    assert (row['with_evidence'], row['shown_hit'], row['shown_covered']) == (2, 1.0, 1.0)
+    row, = report_of([unknown])['totals']
+    assert (row['evidence_hit'], row['shown_hit']) == (0.0, None)

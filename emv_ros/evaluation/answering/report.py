@@ -59,8 +59,10 @@ def figures(results: Sequence[Result]) -> dict[str, Any]:
            for name in ('precision', 'recall', 'f1')},
         **_share('evidence_hit', [bool(item.evidence_hit) for item in with_windows]),
         **_share('evidence_covered', [bool(item.evidence_covered) for item in with_windows]),
-        **_share('shown_hit', [bool(item.shown_hit) for item in with_windows]),
-        **_share('shown_covered', [bool(item.shown_covered) for item in with_windows])}
+        **_share('shown_hit', [item.shown_hit for item in with_windows
+                               if item.shown_hit is not None]),
+        **_share('shown_covered', [item.shown_covered for item in with_windows
+                                   if item.shown_covered is not None])}
 
 
 def refusals(results: Sequence[Result]) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def refusals(results: Sequence[Result]) -> dict[str, Any]:
     others = [item for item in results if item.gold and not _is_unanswerable(item)]
     return {
         'unanswerable': len(unanswerable), 'answerable': len(others),
-        **_share('refused_rightly', map(_is_refusal, unanswerable)),
+        **_share('refused_rightly', [item.category in RIGHT for item in unanswerable]),
         **_share('refused_wrongly', map(_is_refusal, others))}
 
 
@@ -130,7 +132,8 @@ def _is_unanswerable(result: Result) -> bool:
 
 
 def _is_refusal(result: Result) -> bool:
-    return result.status == str(QueryStatus.NOT_RECORDED) or result.category == 'no_answer'
+    return result.status == str(QueryStatus.NOT_RECORDED) or (
+        result.category == 'no_answer' and bool(result.answer.strip()))
 
 
 def _place(way: str) -> int:

@@ -38,7 +38,8 @@ class Result:
     `gold` holds the fields of Gold, nothing where nobody said what is right. `category` is '' where
     nobody could tell; `judged_by` is 'exact', 'model' or ''. Spans are (start, end) in ns:
     `windows` the evidence that the question names, `shown` what the way was given to answer from.
-    `query_id` opens the trace in the memory `memory` (`emv show q12`).
+    `query_id` opens the trace in the memory `memory` (`emv show q12`); without it, as of a memory
+    that cannot be written, it is not known what was shown.
     """
 
     set: str

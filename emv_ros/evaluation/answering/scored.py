@@ -55,8 +55,9 @@ def scored(result: Result) -> Result:
                            question.evidence)
     return replace(
         result, retrieval={'precision': cited.precision, 'recall': cited.recall, 'f1': cited.f1},
-        evidence_hit=cited.is_hit, evidence_covered=cited.is_covered, shown_hit=shown.is_hit,
-        shown_covered=shown.is_covered)
+        evidence_hit=cited.is_hit, evidence_covered=cited.is_covered,
+        shown_hit=shown.is_hit if result.query_id else None,
+        shown_covered=shown.is_covered if result.query_id else None)
 
 
 def judged(result: Result, judge: Judge) -> Result:
