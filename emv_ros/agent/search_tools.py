@@ -52,6 +52,9 @@ def _printed(found):
 def search_text(text, k=8):
     return _printed([Record(d) for d in _search_text(text, k)])
 
+def search(text, *_, **__):  # what refusals of an answer propose
+    return search_text(text)
+
 def search_time(when, k=8):
     return _printed([Record(d) for d in _search_time(when, k)])
 

@@ -8,6 +8,7 @@ import pytest
 from emv_ros.agent.agent import Agent
 from emv_ros.agent.answers import QueryStatus, Question
 from emv_ros.agent.forms import EXACT, form_of
+from emv_ros.retrieval.search import Searcher
 from emv_ros.settings import AgentSettings, ModelSettings, RetrievalSettings, Settings
 from emv_ros.tree.levels import DAY
 
@@ -113,6 +114,29 @@ def test_without_exact_functions(week: Household) -> None:
         assert not any(f'\n{name}(' in f'\n{message["content"]}' for name in EXACT)
         assert not any(f'= {name}(' in message['content'] for name in EXACT)
     assert 'search(text' in model.prompts[0][0]['content']
+
+
+def test_each_function_of_the_console_is_exact_or_is_not(week: Household) -> None:
+    """One that is added to the console must be told apart here, too."""
+    with week.console('2025-03-10 12:00') as console:
+        library = console.library
+        there = form_of(NO_EXACT).functions(
+            library, Searcher(week.store, RetrievalSettings(embedder='none'), None))
+        whole = library.functions()
+    absent = {name for name, function in there.items() if '_missing' in function.__qualname__}
+    kept = {'_days', '_children_of', '_expand', '_collapse', '_records', '_collapse_all_but',
+            '_search_node', '_search', '_look', '_answer', '_not_recorded', '_pick'}
+    assert set(whole) - absent == kept
+    rules = form_of(NO_EXACT).fixed[0]['content']
+    assert not any(line.startswith(f'{name}(') for line in rules.splitlines() for name in EXACT)
+    assert 'where(' not in rules and 'request(' not in rules and 'goals_with(' not in rules
+
+
+def test_what_a_refusal_proposes_can_be_run_with_three_searches(week: Household) -> None:
+    model = ScriptedModel([code("rows = search('wet floor', when='2025-03-06', k=3)"),
+                           code("answer('It was wet.', evidence=rows[:1])")])
+    answer = week.ask('What was said of the floor?', model, agent=TOOLS)
+    assert answer.status is QueryStatus.ANSWERED and answer.evidence[0].id == 'u1'
 
 
 def test_a_tree_without_summaries_ends_at_the_goals(week: Household) -> None:
