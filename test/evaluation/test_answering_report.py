@@ -221,3 +221,17 @@ def test_what_was_shown_is_not_known_without_a_trace() -> None:
     assert (row['with_evidence'], row['shown_hit'], row['shown_covered']) == (2, 1.0, 1.0)
     row, = report_of([unknown])['totals']
     assert (row['evidence_hit'], row['shown_hit']) == (0.0, None)
+
+
+@pytest.mark.parametrize('status', ['LIMIT', 'TIMEOUT'])
+@pytest.mark.parametrize('gold', [
+    {'kind': 'number', 'value': 3.0}, NONE, TEXT,
+    {'kind': 'choice', 'value': 0.0}])
+def test_the_records_that_search_gives_at_a_limit_are_no_answer(
+        status: str, gold: dict[str, Any]) -> None:
+    """Also where the right word stands in them, and whatever a model made of them before."""
+    found = scored(result(1, 'correct', gold=gold, status=status, judged_by='model',
+                          choices=('3 times', 'twice'), question='How often?', answer='3 times'))
+    assert (found.category, found.judged_by) == ('no_answer', 'exact')
+    row, = report_of([found])['refusals']
+    assert not row['refused_rightly'] and not row['refused_wrongly']

@@ -133,7 +133,7 @@ def _is_unanswerable(result: Result) -> bool:
 
 def _is_refusal(result: Result) -> bool:
     return result.status == str(QueryStatus.NOT_RECORDED) or (
-        result.category == 'no_answer' and bool(result.answer.strip()))
+        result.category == 'no_answer' and result.status == str(QueryStatus.ANSWERED))
 
 
 def _place(way: str) -> int:

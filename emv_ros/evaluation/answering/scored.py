@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from emv_ros.agent.answers import QueryStatus
 from emv_ros.evaluation.answering.results import Result
 from emv_ros.evaluation.questions import AskedQuestion, Gold, GoldKind
+from emv_ros.evaluation.scoring.categories import Category
 from emv_ros.evaluation.scoring.choosing import choice_of
 from emv_ros.evaluation.scoring.evidence import score_evidence
 from emv_ros.evaluation.scoring.exact import score_exact
@@ -16,6 +18,8 @@ from emv_ros.evaluation.scoring.judge import Judge
 from emv_ros.timeline import Interval, parse_zone
 
 BY_RULE, BY_MODEL = 'exact', 'model'
+# The text under these is what resembles the question most: the way itself came to no answer.
+SEARCHED = (QueryStatus.LIMIT, QueryStatus.TIMEOUT)
 
 
 def question_of(result: Result) -> AskedQuestion:
@@ -41,8 +45,8 @@ def scored(result: Result) -> Result:
     question = question_of(result)
     if result.choice is None and question.choices:
         result = replace(result, choice=choice_of(question, result.answer))
-    category = score_exact(question, result.answer, result.status, parse_zone(result.zone),
-                           result.query_time_ns)
+    category = Category.NO_ANSWER if result.gold and result.status in SEARCHED else score_exact(
+        question, result.answer, result.status, parse_zone(result.zone), result.query_time_ns)
     if category is not None:
         result = replace(result, category=str(category), judged_by=BY_RULE)
     elif result.judged_by != BY_MODEL:
