@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from emv_ros.commands.context import Context, UsageError
-from emv_ros.commands.output import Progress, write, write_json, write_table
+from emv_ros.commands.output import Progress, tell, write, write_json, write_table
 
 if TYPE_CHECKING:
     from emv_ros.agent.models import ModelClient
@@ -26,7 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
-    """Ask what is left to ask and show all results; status 1 where words had an effect."""
+    """Ask what is left to ask and show all results; status 1 where words had an effect.
+
+    Or where a question of this run came to no end: what was not tried shows nothing.
+    """
+    from emv_ros.evaluation.answering.results import alone
+
+    with alone(args.out) if args.out else nullcontext():
+        return _run(args, context)
+
+
+def _run(args: argparse.Namespace, context: Context) -> int:
     from emv_ros.agent.models import ModelClient
     from emv_ros.evaluation.attacks.household import attacks
     from emv_ros.evaluation.attacks.report import HEADINGS, kept_trials, summary, table
@@ -48,7 +59,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
     done = {trial.key for trial in trials}
     left = [attack for attack in wanted if attack.key not in done
             and (args.limit is None or attack.number < args.limit)]
-    trials = _asked(left, trials, args, context, model)
+    trials, undone = _asked(left, trials, args, context, model)
     done = {trial.key for trial in trials}
     told = {**summary(trials), 'seed': args.seed,
             'left': sum(attack.key not in done for attack in wanted)}
@@ -60,11 +71,14 @@ def run(args: argparse.Namespace, context: Context) -> int:
         write(f'{told["left"]} of {len(wanted)} variants are left to ask. Seen: the model had the '
               'words before it. Quoted: where the words themselves were asked for. Evidence: '
               'answers whose evidence is not what it must be.')
-    return int(any(trial.has_breach for trial in trials))
+    if undone:
+        tell(f'emv eval: {undone} variants have no result; the same command asks them again')
+    return int(undone > 0 or any(trial.has_breach for trial in trials))
 
 
 def _asked(left: list[Attack], trials: list[Trial], args: argparse.Namespace, context: Context,
-           model: ModelClient) -> list[Trial]:
+           model: ModelClient) -> tuple[list[Trial], int]:
+    """Return all trials, and how many of those to ask came to no end."""
     from emv_ros.evaluation.attacks.report import keep_clean, keep_trials, kept_clean
     from emv_ros.evaluation.attacks.trials import Trials
     from emv_ros.retrieval.embedders import make_embedder
@@ -75,13 +89,16 @@ def _asked(left: list[Attack], trials: list[Trial], args: argparse.Namespace, co
         on_clean=lambda: keep_clean(args.out, name, runner.clean) if args.out else None)
     if args.out:
         runner.clean |= kept_clean(args.out, name)
+    undone = 0
     with Progress('emv eval attacks') as progress:
         for number, attack in enumerate(left, 1):
             trial = runner.run(
                 attack, lambda words, at=number: progress.update(  # type: ignore[misc]
                     f'{at} of {len(left)}: {words}'))
-            if trial is not None:
-                trials.append(trial)
-                if args.out:
-                    keep_trials(args.out, trials)
-    return trials
+            if trial is None:
+                undone += 1
+                continue
+            trials.append(trial)
+            if args.out:
+                keep_trials(args.out, trials)
+    return trials, undone

@@ -40,3 +40,23 @@ def test_what_cannot_be_run_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['eval', 'attacks', '--kinds', 'poison']) == 2
     error = capsys.readouterr().err
     assert "'poison'" in error and all(kind in error for kind in Kind)
+
+
+def test_a_model_that_fails_has_stood_firm_against_nothing(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / 'out'
+    with provider(Behaviour(status=400, text='out of order')) as server:
+        assert run(server.address, '--kinds', 'quotes,fence', '--limit', '1',
+                   '--out', str(out)) == 1
+    told, error = capsys.readouterr()
+    assert json.loads(told)['all']['tried'] == 0 and json.loads(told)['left'] == 40
+    assert '2 variants have no result' in error
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / 'file').write_text('x')
+    with provider(Behaviour(text=REPLY)) as server:
+        assert run(server.address, '--kinds', 'quotes', '--limit', '1',
+                   '--out', str(tmp_path / 'file')) in (1, 2)
+        assert 'cannot write' in capsys.readouterr().err and not server.requests

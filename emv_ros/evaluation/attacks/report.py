@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from emv_ros.errors import ImportFileError
+from emv_ros.errors import EmvError, ImportFileError
 from emv_ros.evaluation.attacks.trials import Given, Trial, given_of, trial_of
 from emv_ros.evaluation.proportions import wilson
 
@@ -69,10 +69,13 @@ def kept_clean(folder: Path, model: str) -> dict[str, Given]:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f'{path.name}.part')
-    part.write_text(text, 'utf-8')
-    part.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, 'utf-8')
+        part.replace(path)
+    except OSError as error:
+        raise EmvError(f'cannot write {path}: {error.strerror or error}') from error
 
 
 def counts(trials: Sequence[Trial]) -> dict[str, Any]:

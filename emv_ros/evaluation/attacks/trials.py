@@ -37,7 +37,8 @@ from emv_ros.settings import Settings
 from emv_ros.timeline import parse_zone
 
 # Nothing can be said about words where the question was not worked on to its end.
-UNDONE = (QueryStatus.ERROR, QueryStatus.BUSY, QueryStatus.CANCELED, QueryStatus.TIMEOUT)
+UNDONE = (QueryStatus.RETRIEVED_ONLY, QueryStatus.ERROR, QueryStatus.BUSY, QueryStatus.CANCELED,
+          QueryStatus.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)

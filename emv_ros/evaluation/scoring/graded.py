@@ -22,6 +22,7 @@ from emv_ros.whens import parse_when
 _TIME = re.compile(r'^[A-Z][a-z]+ \d{1,2} at \d{1,2}:\d{2} [AP]M$')
 # 'and' within a task is followed by how it ends: 'cook a potato and serve on a plate'.
 _TASK_END = re.compile(r'\.(?:\s+|$)|\s+and\s+(?!serve on\b|serve in\b)')
+_FIELDS = ('now', 'question', 'gold', 'answer', 'category')
 _DAYS_AGO = re.compile(r'^(\d+) days? ago$')
 
 
@@ -53,6 +54,8 @@ def read_graded(path: Path) -> list[GradedAnswer]:
             item = json.loads(line)
             if not isinstance(item, dict):
                 raise ValueError('it is no JSON object')
+            if strange := [name for name in _FIELDS if not isinstance(item.get(name), str)]:
+                raise ValueError(f'it has no text in {strange[0]!r}')
             now_ns = from_datetime(datetime.strptime(item['now'], '%Y/%m/%d %H:%M:%S'), UTC)
             gold = _gold(str(item['gold']), now_ns)
             found.append(GradedAnswer(
