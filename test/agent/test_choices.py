@@ -26,8 +26,8 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
 @pytest.mark.parametrize(('text', 'choices', 'index'), [
     ('olive oil', ('oil', 'olive oil'), 1), ('It was olive oil.', ('oil', 'olive oil'), 1),
     ('oil or salt', ('oil', 'salt'), None), ('2', ('oil', 'salt'), 1), ('2', ('3', '2'), 1),
-    ('4', ('3', '2'), None), ('It was 12 g', ('2 g', '12 g'), 1), ('oil', ('salt', 'oil', 'Oil'), 1),
-    ('pepper', ('oil', 'salt'), None),
+    ('4', ('3', '2'), None), ('It was 12 g', ('2 g', '12 g'), 1),
+    ('oil', ('salt', 'oil', 'Oil'), 1), ('pepper', ('oil', 'salt'), None),
     ('"Salt".', ('oil', 'salt'), 1), ('option 3', ('oil', 'salt'), None)])
 def test_an_answer_names_one_choice_or_none(text: str, choices: tuple[str, ...],
                                             index: int | None) -> None:
