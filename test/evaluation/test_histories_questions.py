@@ -11,7 +11,7 @@ import pytest
 from emv_ros.evaluation.histories.days import ZONE, live
 from emv_ros.evaluation.histories.question_set import MAKERS, ask, drafts, write_questions
 from emv_ros.evaluation.questions import GoldKind, read_questions
-from emv_ros.evaluation.scoring.categories import Category
+from emv_ros.evaluation.scoring.categories import CORRECT, Category
 from emv_ros.evaluation.scoring.exact import score_exact
 from emv_ros.records import Observation, Scene, SkillReport, Utterance
 from emv_ros.timeline import from_datetime, local_date, parse_zone, to_datetime
@@ -237,3 +237,19 @@ def test_the_scorer_takes_each_answer_for_right_and_that_of_another_kind_of_task
 def test_other_seeds_word_questions_otherwise():
     truth = live(25, 1).truth
     assert len({tuple(q.text for q in ask(truth, seed, 3)) for seed in range(5)}) == 5
+
+
+@pytest.mark.parametrize(('episodes', 'seed'), [(5, 1), (25, 2), (60, 1)])
+def test_no_question_tells_its_own_answer_and_one_number_does_not_do(
+        episodes: int, seed: int) -> None:
+    history = live(episodes, seed)
+    asked = ask(history.truth, seed, 3)
+    for question in asked:
+        assert question.gold is not None and question.query_time_ns is not None
+        if question.gold.kind is GoldKind.LIST:
+            told = score_exact(question, question.text, 'ANSWERED', history.truth.zone,
+                               question.query_time_ns)
+            assert told not in CORRECT, question.text
+    counts = [question.gold and question.gold.value for question in asked
+              if question.kind == 'count']
+    assert len(set(counts)) == len(counts) or episodes == 5

@@ -6,7 +6,7 @@ doubt is not drafted at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 import json
 from pathlib import Path
@@ -22,8 +22,9 @@ from emv_ros.evaluation.histories import (
 from emv_ros.evaluation.histories.drafts import Draft, Maker
 from emv_ros.evaluation.histories.phrasing import Phrasing
 from emv_ros.evaluation.histories.truth import Truth
-from emv_ros.evaluation.questions import AskedQuestion, Gold
+from emv_ros.evaluation.questions import AskedQuestion, Gold, GoldKind
 from emv_ros.timeline import HOUR_NS, MINUTE_NS, day_span, to_datetime
+from emv_ros.tree.words import forms, words_in
 
 MAKERS: tuple[Maker, ...] = (
     asking_tasks.tasks, asking_tasks.detail, asking_tasks.before, asking_tasks.after,
@@ -40,8 +41,10 @@ def ask(truth: Truth, seed: int, per_kind: int) -> list[AskedQuestion]:
     found: list[AskedQuestion] = []
     for maker in MAKERS:
         texts: set[str] = set()
-        for draft in _mixed(list(maker(truth, say)), say.chance):
+        for draft in _spread(_mixed(list(maker(truth, say)), say.chance)):
             text = say.chance.choice(draft.asks)
+            if _tells_itself(text, draft.gold):
+                continue
             if len(texts) < per_kind and text not in texts:
                 texts.add(text)
                 found.append(AskedQuestion(
@@ -76,6 +79,29 @@ def _mixed(found: list[Draft], chance: random.Random) -> Iterator[Draft]:
     lots = list(forms.values())
     for turn in range(max(map(len, lots), default=0)):
         yield from (lot[turn] for lot in lots if turn < len(lot))
+
+
+def _spread(found: Iterable[Draft]) -> Iterator[Draft]:
+    """Yield all drafts, those whose number is asked already last: 'once' alone tells nothing."""
+    seen: set[float] = set()
+    later: list[Draft] = []
+    for draft in found:
+        value = draft.gold.value
+        if draft.gold.kind in (GoldKind.NUMBER, GoldKind.DAYS_AGO) and value is not None:
+            if value in seen:
+                later.append(draft)
+                continue
+            seen.add(value)
+        yield draft
+    yield from later
+
+
+def _tells_itself(text: str, gold: Gold) -> bool:
+    """Whether a question holds all words of its own answer: 'tasks with the rubbish bag?'."""
+    have = {form for word in words_in(text) for form in forms(word)}
+    return bool(gold.items) and all(
+        any(all(forms(word) & have for word in words_in(words)) for words in alternatives)
+        for alternatives in gold.items)
 
 
 def write_questions(path: Path, questions: Sequence[AskedQuestion], zone: tzinfo) -> None:
