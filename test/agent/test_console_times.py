@@ -41,7 +41,7 @@ def test_windows(day: Household, arguments: str, found: str) -> None:
 
 
 @pytest.mark.parametrize('argument', ["'the other day'", '5', 'float("nan")', 'timedelta(1)', "''",
-                                      'memory', 'events', '[1]', "b'x'", '{}', 'True'])
+                                      'events', '[1]', "b'x'", '{}', 'True'])
 def test_no_times_are_told(day: Household, argument: str) -> None:
     with day.console(NOW) as console:
         output = console.run(f'events(when={argument})')

@@ -102,3 +102,9 @@ def test_the_thing_of_a_run_under_whatever_name(day: Household) -> None:
         assert console.value(f"{parts}[0].parameters['giver']") == 'postman'
         assert 'KeyError' in console.run(f"print({parts}[0].parameters['weight'])").error
         assert console.value("told(speech(text='letter'))") == 'Here is a letter for Anna.'
+
+
+def test_a_day_of_the_tree_is_a_time(day: Household) -> None:
+    with day.console('2025-03-07 12:00') as console:
+        assert console.value("[r.id for r in goals(when=days('March 4')[0])]") == "['s1']"
+        assert console.value('len(events(when=memory))') == '5'
