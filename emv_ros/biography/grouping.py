@@ -7,7 +7,8 @@ light and from one side, tell too little of that: within a group pairs of looks 
 two days. Beside them one pair is assumed, so that one alone has a mean, too: `alone`.
 
 What went together first knew least. So when the groups are there each unit is looked at again: it
-goes where it is more like the others, and two that only keep each other out trade places.
+goes where it is more like the others, and two that only keep each other out trade places. Last,
+groups that fall in two are parted, see parting.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from emv_ros.biography.parting import Pairs, parted
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]  # n × n, symmetric
@@ -72,11 +75,11 @@ class Groups:
 
 
 def group(units: Groups, barred: Flags, least: float, alone: float) -> NDArray[np.int64]:
-    """Return the group of each of n units, by the place of one that was in it.
+    """Return the group of each of n units, as numbers.
 
     The likest are joined while they reach `least`, then units settle, see `joined` and `settled`;
-    and once more. What has no looks stays by itself, and two that are barred are never in one
-    group.
+    and once more. Then groups that are two are parted. What has no looks stays by itself, and two
+    that are barred are never in one group.
     """
     labels = np.arange(len(barred))
     if len(barred) < 2:
@@ -86,7 +89,7 @@ def group(units: Groups, barred: Flags, least: float, alone: float) -> NDArray[n
         apart = _summed(_summed(barred, at).T, at) > 0
         labels = places[joined(units.of_groups(at), apart, least, alone)[at]]
         labels = settled(units, barred, labels)
-    return labels
+    return parted(Pairs(units.cosines, units.pairs, units.day_pairs), labels, alone)
 
 
 def joined(groups: Groups, barred: Flags, least: float, alone: float) -> NDArray[np.int64]:

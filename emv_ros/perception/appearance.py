@@ -53,7 +53,7 @@ def make_appearance(settings: PerceptionSettings) -> AppearanceModel | None:
 class EfficientNetLooks:
     """Vectors of crops on one thread of the CPU."""
 
-    thresholds = Thresholds(match=0.93, consistent=0.78, regroup=0.85, group=0.985)
+    thresholds = Thresholds(match=0.93, consistent=0.78, regroup=0.85, group=0.97)
 
     def __init__(self) -> None:
         """Build the network (0.2 s). Raises PerceptionError where its weights are missing."""
