@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import json
 import os
 from pathlib import Path
@@ -12,10 +12,10 @@ import sys
 import threading
 from typing import Any
 
-from conftest import Emv
 from fake_provider import Behaviour, Provider, provider
 import pytest
 
+Emv = Callable[..., Any]
 QUESTIONS = [
     {'id': 'when', 'kind': 'when', 'question': 'When did you water the plants?',
      'answer': '2024-06-27 13:04', 'gold': {'kind': 'time', 'times': ['2024-06-27T13:04:00+02:00']},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import json
 import os
 from pathlib import Path
@@ -12,7 +12,6 @@ import subprocess
 import sys
 from typing import Any
 
-from conftest import Emv
 from fake_provider import Behaviour, Provider, provider
 import pytest
 
@@ -20,6 +19,7 @@ from emv_ros.errors import EmvError
 from emv_ros.evaluation.answering.results import Result, ResultsFile
 from emv_ros.settings import Settings
 
+Emv = Callable[..., Any]
 QUESTIONS = [
     {'id': 'when', 'kind': 'when', 'question': 'When did you water the plants?',
      'answer': '2024-06-27 13:04', 'gold': {'kind': 'time', 'times': ['2024-06-27T13:04:00+02:00']},
