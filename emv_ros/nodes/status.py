@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+import threading
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -52,6 +53,9 @@ class StatusPublisher:
         self._node = node
         self._look = look
         self._is_active = True  # the node is, once the transition that made this is over
+        # Another thread's turn of the timer may still publish while the node shuts down.
+        self._turn = threading.Lock()
+        self._is_closed = False
         self.faults = node.faults
         self._publisher = node.create_publisher(MemoryStatus, TOPIC, qos.latched())
         self._diagnostics = node.create_publisher(
@@ -64,7 +68,12 @@ class StatusPublisher:
 
     @guarded
     def publish(self) -> None:
-        """Publish the state as it is now."""
+        """Publish the state as it is now, unless this is closed."""
+        with self._turn:
+            if not self._is_closed:
+                self._publish()
+
+    def _publish(self) -> None:
         node, state = self._node, self._look()
         common: dict[str, Any] = {
             'stamp_ns': node.get_clock().now().nanoseconds, 'is_active': self._is_active,
@@ -78,5 +87,7 @@ class StatusPublisher:
         self._node.destroy_timer(self._timer)
         self._is_active = False
         self.publish()
-        for publisher in (self._publisher, self._diagnostics):
-            self._node.destroy_publisher(publisher)
+        with self._turn:
+            self._is_closed = True
+            for publisher in (self._publisher, self._diagnostics):
+                self._node.destroy_publisher(publisher)
