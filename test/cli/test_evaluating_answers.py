@@ -31,7 +31,7 @@ QUESTIONS = [
 REPLIES = {
     'water the plants': "rows = events(skill='WaterPlants')\nanswer(times(rows), evidence=rows)",
     'fridge fail': "rows = events(skill='OpenFridge')\nanswer('Twice.', evidence=rows)",
-    'feed the cat': "not_recorded('no cat')",
+    'feed the cat': "rows = events(text='feed the cat')\nnot_recorded('no cat')",
     'milk': "rows = speech('milk')\nanswer('I can see a soy milk.', evidence=rows)"}
 
 
