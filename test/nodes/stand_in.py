@@ -24,12 +24,19 @@ def qos(reliable: bool = True, latched: bool = False, depth: int = 1000) -> QoSP
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE)
 
 
+class Statuses(dict[str, MemoryStatus]):
+    """The latest status by node; an empty one of who has told none yet."""
+
+    def __missing__(self, node: str) -> MemoryStatus:
+        return MemoryStatus()
+
+
 class Robot:
     """Spins in a thread of its own."""
 
     def __init__(self) -> None:
         self.node = rclpy.create_node('robot_under_test')
-        self.statuses: dict[str, MemoryStatus] = {}
+        self.statuses = Statuses()
         self.heard: list[Any] = []
         self.node.create_subscription(
             MemoryStatus, 'memory_status', self._note, qos(latched=True, depth=50))
