@@ -14,6 +14,7 @@ from emv_ros.evaluation.histories.household import (
 from emv_ros.evaluation.histories.requests import Particulars, asked, fails
 from emv_ros.evaluation.histories.truth import Detail
 from emv_ros.evaluation.life.skills import (
+    answer_door,
     grasp,
     hand_over,
     look_around,
@@ -22,6 +23,7 @@ from emv_ros.evaluation.life.skills import (
     operate,
     place,
     receive,
+    show_in,
 )
 
 # How often a search ends without success.
@@ -40,9 +42,7 @@ def take_delivery(robot: HistoryRobot) -> None:
         (f'take a {name} from the courier', f'took a {name} from the courier',
          f'take delivery of a {name}', f'{name} for {person}'))
     with asked(robot, said, trigger='The doorbell rang.') as (task, _):
-        navigate(robot, 'front_door')
-        operate(robot, 'OpenDoor', 'front_door')
-        robot.home.people['courier'] = 'hall'
+        answer_door(robot, 'courier')
         robot.moved_unseen(thing, 'courier')
         robot.say('courier', f'Hello, I have a {name} for {person}.')
         robot.say('robot', 'Thank you, I take it.')
@@ -110,15 +110,9 @@ def let_guest_in(robot: HistoryRobot) -> None:
                        'let a guest in', 'let a guest in',
                        (f'welcome {guest}', f'welcomed {guest}', f'opened the door to {guest}'))
     with asked(robot, said, trigger='The doorbell rang.', guest=guest) as (task, _):
-        navigate(robot, 'front_door')
-        operate(robot, 'OpenDoor', 'front_door')
-        robot.home.people[guest] = 'hall'
+        answer_door(robot, guest)
         robot.say(guest, f'Hi, I am {guest}, here to see {host}. I brought {gift}.')
-        robot.say('robot', f'Welcome, {guest}. Please come in.')
-        operate(robot, 'CloseDoor', 'front_door')
-        with robot.doing('GuidePerson', person=guest, destination='coffee_table'):
-            robot.drive('coffee_table')
-            robot.home.people[guest] = 'living_room'
+        show_in(robot, guest)
         task.details += [
             Detail(('What did the guest bring whom you let in {when}?',
                     'You let a guest in {when}. What had the guest brought?',

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from emv_ros.evaluation.life.home import PLACES
 from emv_ros.evaluation.life.robot import Robot
 from emv_ros.evaluation.life.skills import (
+    answer_door,
     grasp,
     hand_over,
     look_around,
@@ -19,6 +20,7 @@ from emv_ros.evaluation.life.skills import (
     operate,
     place,
     receive,
+    show_in,
     treat,
 )
 
@@ -80,9 +82,7 @@ def receive_delivery(robot: Robot) -> None:
     """A courier brings a parcel."""
     where = robot.chance.choice(('dresser', 'desk', 'coffee_table'))
     with robot.doing('ReceiveDelivery', trigger='The doorbell rang.'):
-        navigate(robot, 'front_door')
-        operate(robot, 'OpenDoor', 'front_door')
-        robot.home.people['courier'] = 'hall'
+        answer_door(robot, 'courier')
         robot.home.things['parcel_1'].place = 'courier'
         robot.say('courier', f'Good morning. A parcel for {robot.chance.choice(LIVES_HERE)}.')
         robot.say('robot', 'Thank you. I will take it.')
@@ -161,15 +161,9 @@ def welcome_guest(robot: Robot) -> None:
     """Somebody comes to visit and gets a glass of water."""
     guest = robot.chance.choice(GUESTS)
     with robot.doing('WelcomeGuest', trigger='The doorbell rang.', person=guest):
-        navigate(robot, 'front_door')
-        operate(robot, 'OpenDoor', 'front_door')
-        robot.home.people[guest] = 'hall'
+        answer_door(robot, guest)
         robot.say(guest, f'Hello, I am {guest}. I am here to see {LIVES_HERE[0]}.')
-        robot.say('robot', f'Welcome, {guest}. Please come in.')
-        operate(robot, 'CloseDoor', 'front_door')
-        with robot.doing('GuidePerson', person=guest, destination='coffee_table'):
-            robot.drive('coffee_table')
-            robot.home.people[guest] = 'living_room'
+        show_in(robot, guest)
     robot.say(guest, 'Could I have a glass of water, please?')
     glass = robot.chance.choice(('glass_1', 'glass_2'))
     with robot.doing('BringWater', trigger='Could I have a glass of water, please?',

@@ -93,3 +93,19 @@ def look_around(robot: Robot, seconds: float = 6.0) -> None:
     """Stand and look."""
     with robot.doing('LookAround', room=EVERY_PLACE[robot.place].room):
         robot.wait(seconds)
+
+
+def answer_door(robot: Robot, visitor: str) -> None:
+    """Open the front door to somebody, who stands in the hall then."""
+    navigate(robot, 'front_door')
+    operate(robot, 'OpenDoor', 'front_door')
+    robot.home.people[visitor] = 'hall'
+
+
+def show_in(robot: Robot, guest: str) -> None:
+    """Welcome a guest who stands in the hall, and lead the way to the living room."""
+    robot.say('robot', f'Welcome, {guest}. Please come in.')
+    operate(robot, 'CloseDoor', 'front_door')
+    with robot.doing('GuidePerson', person=guest, destination='coffee_table'):
+        robot.drive('coffee_table')
+        robot.home.people[guest] = 'living_room'
