@@ -33,6 +33,7 @@ def test_a_folder_that_is_gone_is_told(tmp_path):
 def test_all_looks_are_of_one_thread(tmp_path, monkeypatch):
     # A thread for each look leaves what it allocated in another arena each time.
     monkeypatch.setattr(surveying, 'PERIOD_S', 0.0)
+    monkeypatch.setattr(surveying, 'LONGEST_PAUSE_S', 0.0)
     threads = set()
     with MemoryStore.open(MemorySettings(), tmp_path / 'memory') as store:
         survey = Survey(store)
@@ -44,10 +45,12 @@ def test_all_looks_are_of_one_thread(tmp_path, monkeypatch):
             return looks[-1]
 
         monkeypatch.setattr(survey, '_find', noting)
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 60
         while len(looks) < 20 and time.monotonic() < ends:
             survey.latest()
-        assert len(looks) >= 20 and len(threads) == 1
+            with survey._changed:
+                survey._changed.wait_for(survey._is_idle, 30)
+        assert len(looks) == 20 and len(threads) == 1
         assert threading.current_thread() not in threads
         survey.close()
         assert not threads.pop().is_alive()
