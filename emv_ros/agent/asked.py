@@ -30,15 +30,15 @@ much my name named near need never new next night nine no none noon not nothing 
 o'clock object objects october of off often ok okay on once one only or order other our out over
 part passed past people perform performed person pieces place please pm possible previous probably
 put quickly ran reason recently record recorded regarding remember request right robot run said same
-saturday saw say second seconds see seen september seven she short shortly should show since six
-skill so some somebody someone something soon spend spent spring start started state status still
-stop stopped succeed succeeded success successful summarize summary summer sunday take taken talk
-task tasks tell telling ten than thank thanks that the their them then there these they thing things
-this those three through thursday till time times to today together told tomorrow tonight took total
-tried true try tuesday two unable under until up us use used user vain very visible want wanted was
-we wednesday week weeks well went were what whatever when where whether which while who whole whom
-whose why will winter wish wished with without word words work worked works would wrong year years
-yes yesterday yet you your yours
+saturday saw say search searched searches searching second seconds see seen september seven she
+short shortly should show since six skill so some somebody someone something soon spend spent spring
+start started state status still stop stopped succeed succeeded success successful summarize summary
+summer sunday take taken talk task tasks tell telling ten than thank thanks that the their them then
+there these they thing things this those three through thursday till time times to today together
+told tomorrow tonight took total tried true try tuesday two unable under until up us use used user
+vain very visible want wanted was we wednesday week weeks well went were what whatever when where
+whether which while who whole whom whose why will winter wish wished with without word words work
+worked works would wrong year years yes yesterday yet you your yours
 """.split())  # noqa: SIM905
 _WORD = re.compile(r"[^\W\d_]{2,}(?:'[a-z]+)?")
 _TIME = re.compile(

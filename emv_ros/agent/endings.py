@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import time, timedelta, tzinfo
 
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
-from emv_ros.agent.asked import asks_whether_done, things_in
+from emv_ros.agent.asked import asks_whether_done, described_things, things_in
 from emv_ros.agent.asked_times import asked_times, evidence_window
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
@@ -23,11 +24,15 @@ from emv_ros.timeline import Interval, days_between, local_date
 # A hit this near to the question speaks against "not recorded"; below, it is about something else.
 NEAR = 0.55
 BEST = 5
+PRINTED = "print(*rows, sep='\\n')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endings:
-    """What memory says to a question besides the model. `facts` is what the prompt told of it."""
+    """What memory says to a question besides the model.
+
+    `facts` is what the prompt told of it; `has_exact`: the console finds all that fits.
+    """
 
     question: str
     facts: str
@@ -35,6 +40,7 @@ class Endings:
     searcher: Searcher
     window: Window
     words: RecordedWords
+    has_exact: bool = True
 
     @property
     def told(self) -> str:
@@ -104,17 +110,31 @@ class Endings:
                 and not any(self.words(thing) for thing in things) and not self.is_near())
 
     def doubts(self) -> str:
-        """Return rows that speak against "not recorded": they may hold the very thing; or ''."""
-        if rows := self.library.exact.described(self.question):
-            return '\n'.join(row['line'] for row in rows[-BEST:])
-        asked, zone = self._asked(), self.library.zone
+        """Return a command whose rows speak against "not recorded", as they may tell it; or ''."""
+        if self.has_exact:
+            for thing in described_things(self.question):
+                if self.library.exact.described(thing):
+                    return f'rows = seen({thing!r})[-{BEST}:]\n{PRINTED}'
+        asked = self._asked()
         hits = self.hits(BEST, asked)
         if not hits or not (_is_near(hits)
                             or things_recorded(self.question, self._words_then(asked))):
             return ''
-        when = None if asked is None else [local(asked.start_ns, zone), local(asked.end_ns, zone)]
-        rows = self.library.search(self.question, None, None, when, BEST)
-        return '\n'.join(row['line'] for row in rows)
+        return self.look()
+
+    def look(self) -> str:
+        """Return a command that looks in the stead of a model which did not.
+
+        Where the question names a time and no thing, that is for the activities of that time.
+        """
+        named, asked, zone = self.library.windows.asked, self._asked(), self.library.zone
+        # Whole days as they are named; of a moment also what lies a little beside it.
+        if asked and named and _is_of_days(named, zone):
+            asked = named
+        when = '' if asked is None else f'when={_words_of(asked, zone)!r}'
+        if when and self.has_exact and not things_in(self.question):
+            return f'rows = goals({when})\n{PRINTED}'
+        return f'rows = search({", ".join(filter(None, (repr(self.question), when)))}, k={BEST})'
 
     def grounds(self, outputs: str) -> Grounds:
         """Return what an answer is checked against; `outputs` are those of this run."""
@@ -146,6 +166,18 @@ class Endings:
         shown = self.library.shown
         trigger = getattr(shown.records.get(item.id), 'trigger', '')
         return f'{self.words.text_of(item)} {trigger} {shown.explained.get(item.id, "")}'
+
+
+def _words_of(span: Interval, zone: tzinfo) -> str:
+    """Return a span as when= takes it; where it is of whole days, by their dates."""
+    start, end = local(span.start_ns, zone), local(span.end_ns, zone)
+    if _is_of_days(span, zone):
+        return f'{start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d}'
+    return f'{start:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S}'
+
+
+def _is_of_days(span: Interval, zone: tzinfo) -> bool:
+    return local(span.start_ns, zone).time() == local(span.end_ns, zone).time() == time.min
 
 
 def _is_near(hits: Sequence[Hit]) -> bool:

@@ -36,12 +36,13 @@ KINDS = (r'order\b', r'each of', r'(?:prep|preparing) for\b',
          r'most recently|last(?! (?:\w*day|week|month|year|night))',
          r'(?:around|about|shortly (?:after|before)|at) \d|(?:after|before) \d',
          r'before|after', r'which days?|(?:what|which) date', r'when|(?:what|which) time',
-         r'say|said|tell|told|mention\w*', r'summar|highlight|describe',
+         r'say|said|tell(?! me)|told|mention\w*', r'summar|highlight|describe',
          r'(?:in|during) (?:which|what)|'
          r'(?:task|job|activit)\w*\b.*\b(?:with|need\w*|handle|took|use\w*|made)',
          r'what did you do|(?:task|job|activit)\w*|what have you|everything|busy',
          r'(?:what|which)\b.*\b(?:object|thing|one)s?',
          r'which|what')
+LEAST = 3
 SAME_KIND = 0.4
 SAME_TIME = 0.15
 SAME_STATUS = 0.3
@@ -111,6 +112,12 @@ def choose(question: str, count: int, similarity: Similarity,
                                 (SAME_FORM, _describes)):
             scores[index] += weight * (feature(question) == feature(example.question))
     order = sorted(range(len(examples)), key=lambda index: (-scores[index], index))[:count]
+    kind = kind_of(question)
+    if order and kind_of(examples[order[0]].question) == kind:
+        # Small models also copy an example that only begins like the question; and from fewer
+        # than LEAST they copy a part of one.
+        order = [index for at, index in enumerate(order)
+                 if at < LEAST or kind_of(examples[index].question) == kind]
     return [examples[index] for index in reversed(order)]
 
 

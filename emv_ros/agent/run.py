@@ -33,6 +33,7 @@ from emv_ros.settings import AgentSettings
 
 # After a repeated or empty command the same prompt would only give the same reply.
 VARIED = 0.7
+MAY_TELL = 'These records may tell it:\n'
 STOP = ('\n```',)
 MAX_REPEATS = 3
 # Ids of new rows that the trace keeps of one command.
@@ -42,8 +43,6 @@ MAX_REFUSALS = 3
 STATE_PART = 3
 FORCED = ('No more rounds. Write one last command: answer(text, evidence=rows) with what was '
           'shown, or not_recorded(reason).')
-UNSEARCHED = ('nothing was looked up yet. First rows = …, as in the example before; then if rows: '
-              'answer(…), else: not_recorded(…)')
 
 
 class Model(Protocol):
@@ -84,6 +83,7 @@ class QuestionRun:
         self._refusals = 0
         self._traced = 0  # rows that the trace knows to be shown
         self._repeats = 0
+        self._is_varied = False  # the first command failed, and another is asked for
         self._fixed = form_of(settings).fixed
         # Of the whole history in one prompt one reply answers, whatever it says.
         self._is_single = settings.way == WHOLE_HISTORY
@@ -115,17 +115,16 @@ class QuestionRun:
 
     def _forced(self, why: str) -> Answer:
         """Ask one last time; else give the best evidence under the status LIMIT."""
-        told = FORCED
         if not self._library.shown.found and self._library.lookups:
             # Searches for other words found nothing; memory may hold the very thing all the same.
-            lines = '' if self._is_doubted else self._endings.doubts()
-            if not lines:
+            look = '' if self._is_doubted else self._endings.doubts()
+            if not look:
                 return self._endings.absent(why)
             self._is_doubted = True
-            told = f'But these records may tell it:\n{lines}\n{FORCED}'
+            self._look(look, MAY_TELL)
         if self._library.shown.found and not self._is_single:
             try:
-                if done := self._round(told=told):
+                if done := self._round(told=FORCED):
                     return done
             except ModelTimeoutError as error:
                 why = f'{why}; {error}'
@@ -169,7 +168,8 @@ class QuestionRun:
                 messages, purpose='agent', max_tokens=self._settings.reply_tokens, stop=STOP,
                 deadline_s=max(0.1, self._limits.time_left_s()), cancel=self._limits.cancel,
                 fixed_messages=len(self._fixed),
-                temperature=VARIED if self._repeats else 0.0)
+                temperature=VARIED if self._repeats or (
+                    self._is_varied and not self.turns) else 0.0)
         except ModelReplyError as error:
             self.prompt_tokens += error.prompt_tokens
             self.completion_tokens += error.completion_tokens
@@ -212,6 +212,9 @@ class QuestionRun:
         self._limits.check()
         text, ending = self._text(output), self._library.ending
         if ending is None or output.error:
+            if output.error and not self._library.lookups and not self._is_single:
+                self._erred(text)
+                return None
             self._tell(code, text or '(nothing was printed)', is_dead=bool(output.error))
             if output.error or not self._endings.is_unheard_of():
                 return None
@@ -244,6 +247,17 @@ class QuestionRun:
             message=f'of {verdict.count} pieces of evidence the first {given} are given'
             if given < verdict.count else '')
 
+    def _erred(self, text: str) -> None:
+        """Go on from a command that failed before anything was looked up.
+
+        Told of the error, a small model gives up. Asked the very same again, which its cache holds,
+        it may write something else; if not, a look is made for it.
+        """
+        self._trace[-1]['output'] = text
+        if self._is_varied:
+            self._look(self._endings.look())
+        self._is_varied = True
+
     def _text(self, output: Output) -> str:
         parts = [output.text.rstrip()]
         if output.error:
@@ -257,17 +271,27 @@ class QuestionRun:
         Where nothing was looked up at all it is no finding: small models copy only the last line
         of an example.
         """
-        if not self._is_doubted and (lines := self._endings.doubts()):
+        if not self._is_doubted:
             self._is_doubted = True
-            self._tell(code, f'{text}\nBut these records may tell it:\n{lines}\nanswer(text, '
-                             'evidence=[ids]) from them, or call not_recorded again.'.strip())
-            return None
-        if not self._library.lookups and not self._is_doubted:
-            self._is_doubted = True
-            self._tell(code, UNSEARCHED, is_dead=True)
-            return None
+            look = self._endings.doubts()
+            if look or not self._library.lookups:
+                self._tell(code, text, is_dead=True)
+                self._look(look or self._endings.look(), MAY_TELL if look else '')
+                return None
         self._tell(code, text)
         return self._endings.absent(reason or 'nothing recorded tells it')
+
+    def _look(self, look: str, told: str = '') -> None:
+        """Run a command in the model's stead: a small one writes again what it once wrote.
+
+        So it sees this in the place of its own, which is dead, and its rows stay in the console.
+        """
+        self.turns = [turn for turn in self.turns if not turn.is_dead]
+        self._trace.append({'round': self.rounds, 'by': 'agent', 'code': look})
+        self._library.shown.notes.clear()
+        output = self._text(self._sandbox.run(look))
+        self._trace_shown()
+        self._tell(look, f'{told}{output}' or '(nothing was printed)')
 
     def _refused(self, code: str, text: str, verdict: Verdict) -> Answer | None:
         self._refusals += 1

@@ -146,8 +146,8 @@ def goals_with(text, status=None, when=None):
 def request(row):
     return [Record(d) for d in _request(_id_of(row))]
 
-def where(name, at=None):
-    return [Record(d) for d in _where(name, at)]
+def where(name, at=None, when=None):
+    return [Record(d) for d in _where(name, when if at is None else at)]
 
 def around(when, minutes=10):
     return [Record(d) for d in _around(when, minutes)]

@@ -1,0 +1,64 @@
+"""A model that does not look, or that fails before it looks: the agent looks in its stead."""
+
+from households import Household, ScriptedModel, code
+import pytest
+
+from emv_ros.agent.answers import QueryStatus
+from emv_ros.settings import AgentSettings
+
+UNKNOWN = code('rows = times(rows)', 'answer(told(rows), evidence=rows)')
+GIVES_UP = code("not_recorded('nothing')")
+FROM_ROWS = code('answer(told(rows), evidence=rows)')
+NOW = '2025-03-07 12:00'
+
+
+@pytest.fixture
+def days(home: Household) -> Household:
+    home.run('Vacuum', '2025-03-05 14:00', '2025-03-05 14:30')
+    home.run('Mop', '2025-03-06 09:00', '2025-03-06 09:10')
+    home.consolidate()
+    return home
+
+
+def test_a_first_command_that_fails_is_asked_for_again_as_if_it_were_the_first(
+        days: Household) -> None:
+    good = code("rows = goals(when='March 6')", 'answer(told(rows), evidence=rows)')
+    model = ScriptedModel([UNKNOWN, good])
+    answer = days.ask('What did you do on March 6?', model, NOW)
+    assert (answer.status, answer.answer, answer.rounds) == (QueryStatus.ANSWERED, 'mop', 2)
+    assert model.prompts[0] == model.prompts[1]
+    assert model.temperatures[0] == 0.0 < model.temperatures[1]
+    trace = days.store.get('query', answer.query_id).trace
+    assert 'NameError' in trace[0]['output']
+
+
+@pytest.mark.parametrize('replies', [[UNKNOWN, UNKNOWN, FROM_ROWS], [GIVES_UP, FROM_ROWS]])
+@pytest.mark.parametrize(('question', 'told', 'ids'), [
+    ('What did you do on March 6?', 'mop', ['s2']),
+    ('What have you done from March 5 to March 6?', 'vacuum, mop', ['s1', 's2']),
+    ('What did you do on March 5 around 2 PM?', 'vacuum', ['s1'])])
+def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
+        days: Household, replies: list[str], question: str, told: str, ids: list[str]) -> None:
+    model = ScriptedModel(replies)
+    answer = days.ask(question, model, NOW)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, told)
+    assert [item.id for item in answer.evidence] == ids
+    looks = [step for step in days.store.get('query', answer.query_id).trace
+             if step.get('by') == 'agent']
+    assert len(looks) == 1 and looks[0]['code'].startswith("rows = goals(when='2025-03-0")
+    assert 'NameError' not in model.last_prompt and 'not_recorded(\'nothing\')' not in '\n'.join(
+        message['content'] for message in model.prompts[-1] if message['role'] == 'assistant')
+
+
+def test_without_exact_functions_the_look_is_a_search(days: Household) -> None:
+    model = ScriptedModel([GIVES_UP, FROM_ROWS])
+    answer = days.ask('What did you do on March 6?', model, NOW,
+                      agent=AgentSettings(exact_functions=False))
+    looks = [step['code'] for step in days.store.get('query', answer.query_id).trace
+             if step.get('by') == 'agent']
+    assert len(looks) == 1 and looks[0].startswith("rows = search('What did you do on March 6?', ")
+
+
+def test_a_look_that_finds_nothing_leaves_it_not_recorded(days: Household) -> None:
+    answer = days.ask('What did you do on March 3?', ScriptedModel([GIVES_UP]), NOW)
+    assert answer.status is QueryStatus.NOT_RECORDED and answer.rounds == 2
