@@ -46,7 +46,7 @@ def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
     looks = [step for step in days.store.get('query', answer.query_id).trace
              if step.get('by') == 'agent']
     assert len(looks) == 1 and looks[0]['code'].startswith("rows = goals(when='2025-03-0")
-    assert 'NameError' not in model.last_prompt and 'not_recorded(\'nothing\')' not in '\n'.join(
+    assert 'NameError' not in model.last_prompt and "not_recorded('nothing')" not in '\n'.join(
         message['content'] for message in model.prompts[-1] if message['role'] == 'assistant')
 
 
