@@ -6,6 +6,7 @@ What is left are the things: `When did you water the plants?` asks about 'water'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import re
 
 from emv_ros.agent.roots import root_of
@@ -70,6 +71,12 @@ def things_in(question: str) -> list[str]:
     kept = [word.removesuffix("'s") for word in words]
     return list(dict.fromkeys(
         word for word in kept if not GENERIC & {word, stem(word), root_of(word)}))
+
+
+def names_in(question: str, things: Sequence[str]) -> list[str]:
+    """Return those of the question's things that it writes as names: a capital in its midst."""
+    return [thing for thing in things
+            if re.search(rf'(?<=[a-z0-9,] ){thing.capitalize()}\b', question)]
 
 
 def target_in(question: str) -> tuple[str, bool]:

@@ -19,6 +19,7 @@ from emv_ros.agent.asked import (
     is_mentioned,
     missing_things,
     names_a_time,
+    names_in,
     target_in,
     things_in,
 )
@@ -47,6 +48,8 @@ _UNKNOWN = re.compile(
 _IN_ORDER = re.compile(r'\b(?:before|after|while|without|only|always|first|twice|again|than|or|not|'
                        r'more|enough|alone)\b', re.I)
 _OFFSET = re.compile(r'(\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:[+-]\d{2}:\d{2})?')
+_COUNTED_TASKS = re.compile(
+    r'\b(?:how many|number of)(?: of)?(?: your| the)? (?:tasks|jobs|activities)\b', re.I)
 ASKED_STATUS = {'failed': r'\bfail', 'aborted': r'\babort', 'canceled': r'\bcancel',
                 'succeeded': r'\bsucce'}
 
@@ -75,9 +78,10 @@ class Grounds:
 
     `text_of` gives the full recorded text behind an id, `is_recorded` whether memory mentions a
     word anywhere in the question's window, `seen_text` all that the model was shown in this run,
-    `statuses` the outcome of each run that was shown. `is_own` tells the robot's own words,
-    `is_echo` those that repeat an answer that it gave. `asked` is the time that evidence must lie
-    in, where the question names one; `is_recorded_then` is `is_recorded` within that time.
+    `statuses` the outcome of each run that was shown, `parts` those of them within others.
+    `is_own` tells the robot's own words, `is_echo` those that repeat an answer that it gave.
+    `asked` is the time that evidence must lie in, where the question names one;
+    `is_recorded_then` is `is_recorded` within that time.
     """
 
     question: str
@@ -86,6 +90,7 @@ class Grounds:
     text_of: Callable[[EvidenceItem], str]
     is_recorded: Callable[[str], bool]
     statuses: dict[str, str] = field(default_factory=dict)
+    parts: frozenset[str] = frozenset()
     is_own: Callable[[EvidenceItem], bool] = lambda item: False
     is_echo: Callable[[EvidenceItem], bool] = lambda item: False
     choices: tuple[str, ...] = ()
@@ -128,6 +133,9 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if status := _status_missed(text, evidence, grounds):
         return Verdict(refused=f'the question counts {status} runs, but other runs are in the '
                        f'evidence: use events(…, status={status!r})')
+    if not insists and (part := _counted_part(evidence, grounds)):
+        return Verdict(refused=f'{part} is a part of a task, no task itself: count goals(…) in the '
+                       'place of events(…)')
     if not insists and (most := _overcounted(text, evidence, grounds)):
         return Verdict(refused=f'the evidence holds {most} runs, fewer than the answer counts: '
                        "answer(f'{len(rows)} times', evidence=rows)")
@@ -195,6 +203,10 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
         return Verdict(refused=f'memory does mention {", ".join(recorded)}: look with '
                        f'search({words!r}) before saying no')
     things = things_in(grounds.question)
+    if not insists and (names := names_in(grounds.question, recorded)):
+        asked = ' '.join(thing for thing in things if thing not in missing or thing in names)
+        return Verdict(refused=f'no row of the evidence names {", ".join(names)}: look with '
+                       f'text={asked!r}')
     if not absent and len(missing) * 2 < len(things):
         return accepted  # a word or two may be said otherwise where the rest fits
     is_all = len(missing) == len(things)
@@ -243,6 +255,13 @@ def _status_missed(text: str, evidence: tuple[EvidenceItem, ...], grounds: Groun
     if len(fitting) == len(runs) or (not fitting and _ZERO.search(text)):
         return ''
     return asked[0]
+
+
+def _counted_part(evidence: Iterable[EvidenceItem], grounds: Grounds) -> str:
+    """Return a run within another that stands among tasks where these are counted, or ''."""
+    if not _COUNTED_TASKS.search(grounds.question):
+        return ''
+    return next((item.id for item in evidence if item.id in grounds.parts), '')
 
 
 def _overcounted(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> int:

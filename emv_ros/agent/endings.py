@@ -142,11 +142,12 @@ class Endings:
         lines = '\n'.join(item.text for item in shown.items.values())
         statuses = {key: str(record.status) for key, record in shown.records.items()
                     if isinstance(record, SkillEvent)}
+        parts = frozenset(key for key in statuses if shown.records[key].goal_stack)
         asked = self._asked()
         return Grounds(
             self.question, shown.items, f'{self.facts}\n{outputs}\n{lines}', self._text_of,
-            self.words, statuses, self.words.is_own, self.words.is_echo, self.library.choices,
-            asked, self._words_then(asked))
+            self.words, statuses, parts, self.words.is_own, self.words.is_echo,
+            self.library.choices, asked, self._words_then(asked))
 
     def _words_then(self, asked: Interval | None) -> RecordedWords:
         """Return what tells whether a word was recorded in the time that is asked about."""

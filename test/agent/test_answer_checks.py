@@ -308,3 +308,26 @@ def test_evidence_lies_in_the_time_asked(question: str, evidence: tuple[str, ...
     verdict = check_answer('the cup', evidence, Grounds(
         question, {'s1': item}, '', lambda item: 'grasp cup', lambda word: True, asked=asked))
     assert refusal in verdict.refused and bool(refusal) == bool(verdict.refused)
+
+
+@pytest.mark.parametrize(('question', 'told'), [
+    ('When did you last vacuum for Clara?', "look with text='vacuum clara'"),
+    ('Clara, when did you last vacuum?', ''),  # who is spoken to begins the sentence
+    ('When did you last vacuum for Dora?', ''),  # never recorded: another check's
+    ('When did you last vacuum for clara?', '')])
+def test_a_name_that_memory_knows_is_not_said_otherwise(question: str, told: str) -> None:
+    refused = refusal('At 2025-03-05 14:00:00.', ['s1'], question, recorded='vacuum clara')
+    assert refused.startswith('no row of the evidence names clara') is bool(told)
+    assert told in refused
+    assert 'names' not in refusal('At 2025-03-05 14:00:00.', ['s1'], question,
+                                  recorded='vacuum clara', insists=True)
+
+
+@pytest.mark.parametrize(('question', 'is_refused'), [
+    ('How many tasks did you have?', True), ('How many of your jobs went wrong?', True),
+    ('The number of activities in March?', True), ('How many actions went wrong?', False),
+    ('How often did you vacuum?', False)])
+def test_a_part_of_a_task_is_not_counted_as_a_task(question: str, is_refused: bool) -> None:
+    refused = refusal('2: vacuum, vacuum', ['s1', 's2'], question, parts=frozenset({'s2'}))
+    assert refused.startswith('s2 is a part of a task') is is_refused
+    assert not refusal('2: vacuum, vacuum', ['s1', 's2'], question).startswith('s2')
