@@ -33,6 +33,7 @@ from emv_ros.settings import AgentSettings
 
 # After a repeated or empty command the same prompt would only give the same reply.
 VARIED = 0.7
+PICKED = '\nIf they tell which: answer(pick(rows), evidence=rows)'
 MAY_TELL = 'These records may tell it:\n'
 STOP = ('\n```',)
 MAX_REPEATS = 3
@@ -200,7 +201,9 @@ class QuestionRun:
         self._repeats += 1
         if self._library.lookups and not self._library.shown.found:
             raise LimitReached('the searches found nothing')
-        self._tell(code, 'it was run before. Use another function, or answer.', is_dead=True)
+        found = next(reversed(self._library.shown.items), '')
+        told = f"answer('…', evidence=['{found}', …])" if found else 'not_recorded(reason)'
+        self._tell(code, f'it was run before. Use another function, or {told}.', is_dead=True)
 
     def _execute(self, code: str) -> Answer | None:
         self._report('running', code)
@@ -212,7 +215,8 @@ class QuestionRun:
         self._limits.check()
         text, ending = self._text(output), self._library.ending
         if ending is None or output.error:
-            if output.error and not self._library.lookups and not self._is_single:
+            if output.error and not (self.turns or self._library.shown.found
+                                     or self._library.shown.notes or self._is_single):
                 self._erred(text)
                 return None
             self._tell(code, text or '(nothing was printed)', is_dead=bool(output.error))
@@ -248,7 +252,7 @@ class QuestionRun:
             if given < verdict.count else '')
 
     def _erred(self, text: str) -> None:
-        """Go on from a command that failed before anything was looked up.
+        """Go on from a command that failed before anything was found.
 
         Told of the error, a small model gives up. Asked the very same again, which its cache holds,
         it may write something else; if not, a look is made for it.
@@ -291,7 +295,8 @@ class QuestionRun:
         self._library.shown.notes.clear()
         output = self._text(self._sandbox.run(look))
         self._trace_shown()
-        self._tell(look, f'{told}{output}' or '(nothing was printed)')
+        then = PICKED if self._library.choices else ''
+        self._tell(look, f'{told}{output}{then}' or '(nothing was printed)')
 
     def _refused(self, code: str, text: str, verdict: Verdict) -> Answer | None:
         self._refusals += 1

@@ -64,6 +64,7 @@ def week(home: Household) -> Household:
     ("len(seen('elephant'))", '0'),
     ("names(around('2025-03-05 14:36'))", 'Vacuum'),
     ("len(around('March 5 14:36', minutes=2))", '1'),
+    ("names(around('March 5')) == names(goals(when='March 5'))", 'True'),
     ("names(before(events(skill='Vacuum')[0]))", 'SetTable'),
     ("names(after(events(skill='Vacuum')[0], 2))", 'Vacuum, cooking soup'),
     ("before(events(skill='Grasp')[1])[0].status", 'failed'),  # within the same goal

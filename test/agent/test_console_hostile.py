@@ -47,7 +47,7 @@ def sweep(home: Household) -> Household:
     ('events(limit="x")', 'a number is needed'),
     ('events(limit=True)', 'a number is needed'),
     ('search("x", k=float("nan"))', 'a number is needed'),
-    ("around('yesterday')", 'around() takes a moment'),
+    ("around('last week')", 'around() takes a moment'),
     ("around('yesterday 14:00', minutes=memory)", 'a number is needed'),
     ('biography(5)', 'a row or a node is needed'),
     ("biography('')", 'takes the name'),

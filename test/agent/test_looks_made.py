@@ -62,3 +62,17 @@ def test_without_exact_functions_the_look_is_a_search(days: Household) -> None:
 def test_a_look_that_finds_nothing_leaves_it_not_recorded(days: Household) -> None:
     answer = days.ask('What did you do on March 3?', ScriptedModel([GIVES_UP]), NOW)
     assert answer.status is QueryStatus.NOT_RECORDED and answer.rounds == 2
+
+
+def test_a_speaker_whom_the_question_does_not_name_is_left_out(days: Household) -> None:
+    days.say('2025-03-06 10:00', 'the holidays begin', 'Ada')
+    days.say('2025-03-06 10:05', 'it rains', 'Bea')
+    of_bea = code("rows = speech(text='holidays', speaker='Bea')",
+                  'answer(rows[0].speaker, evidence=rows)')
+    answer = days.ask('Who mentioned the holidays?', ScriptedModel([of_bea]), NOW)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'Ada')
+    named = ScriptedModel([code("rows = speech(text='holidays', speaker='Bea')", 'print(rows)'),
+                           GIVES_UP])
+    answer = days.ask('What did Bea say about holidays?', named, NOW)
+    assert "no speakers are called 'Bea'" not in str(named.prompts)
+    assert answer.status is QueryStatus.NOT_RECORDED

@@ -11,7 +11,7 @@ from dataclasses import replace
 import re
 from typing import Any
 
-from emv_ros.agent.asked import described_things, description_in
+from emv_ros.agent.asked import described_things, description_in, is_mentioned
 from emv_ros.agent.console.arguments import number, statuses, text_of
 from emv_ros.agent.console.like_things import LikeThings, of_entity
 from emv_ros.agent.console.meant import MeantRows
@@ -31,6 +31,7 @@ from emv_ros.records import Observation
 from emv_ros.retrieval.search import Searcher
 from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
+ROLES = ('user', 'robot')  # a question calls these I and you
 MAX_ROWS = 1000
 BESIDE = 500
 # Where a name ends and a description begins: 'mug that I drank from'.
@@ -160,12 +161,16 @@ class ExactRows:
         return self._ordered(list(latest.values()), None)
 
     def around(self, when: Any, minutes: Any) -> Rows:
-        """Return what was done at about a time: from half the minutes before it to all after it."""
+        """Return what was done at about a time: from half the minutes before it to all after it.
+
+        Of a day, which is about nothing, that is what was done on it.
+        """
         span = self._windows.clock.interval_of(when)
-        if span.end_ns - span.start_ns > 12 * HOUR_NS:
+        length_ns = span.end_ns - span.start_ns
+        if length_ns > 36 * HOUR_NS:
             raise EmvError(f'around() takes a moment; for {str(when)[:60]!r} use days(when=…) or '
                            'goals(when=…)')
-        margin = number(minutes, 1, 24 * 60) * MINUTE_NS
+        margin = number(minutes, 1, 24 * 60) * MINUTE_NS if length_ns <= 12 * HOUR_NS else 0
         window = self._windows.within(span.start_ns - margin // 2, span.end_ns + margin)
         rows = self._runs(window, top_only=True) + self._annotations(window, None, 'goal')
         return self._ordered(rows, None)
@@ -177,14 +182,26 @@ class ExactRows:
 
     def speech(self, text: Any, speaker: Any, start: Any, end: Any, when: Any,
                limit: Any) -> Rows:
-        """Return what was said."""
-        window = self._windows.narrowed(start, end, when)
-        rows = [self._shown.give('utterance', words) for words in self._both_ends(
-            lambda page: queries.utterances(self._store, window, text=roots_of(text_of(text)),
-                                            speaker=text_of(speaker), page=page))]
-        if not rows and speaker:
-            self._note_names('speakers', text_of(speaker))
+        """Return what was said.
+
+        Where a speaker that the question does not name said nothing of it, it is what others said:
+        small models copy a name from elsewhere.
+        """
+        window, who = self._windows.narrowed(start, end, when), text_of(speaker)
+        rows = self._said(window, text_of(text), who)
+        if not rows and who:
+            question = self._windows.question
+            if text and question and who.lower() not in ROLES and not is_mentioned(who, question):
+                rows = self._said(window, text_of(text), '')
+                self._shown.note(f'the question names no {who}: this is what anybody said')
+            else:
+                self._note_names('speakers', who)
         return self._ordered(rows, limit)
+
+    def _said(self, window: Window, text: str, speaker: str) -> Rows:
+        return [self._shown.give('utterance', words) for words in self._both_ends(
+            lambda page: queries.utterances(self._store, window, text=roots_of(text),
+                                            speaker=speaker, page=page))]
 
     def seen(self, name: Any, start: Any, end: Any, when: Any, instance: Any,
              limit: Any) -> Rows:
@@ -357,6 +374,8 @@ class ExactRows:
     def _note_names(self, kind: str, asked: str) -> None:
         whole = self._windows.whole
         known = queries.known_names(self._store, whole.robots, whole.before_ns)[kind]
+        if asked.lower() in (name.lower() for name in known):
+            return  # it is known, only nothing fits
         best = self._searcher.similarity.best(asked, known, k=6)
         near = ', '.join(known[index] for index, _ in best)
         self._shown.note(f'no {kind} are called {asked!r}'
