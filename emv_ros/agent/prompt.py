@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from emv_ros.agent.examples import Example, two_step_examples
 
-VERSION = 'agent-4'
+VERSION = 'agent-5'
 # What is left of the output of an older command where the prompt outgrows its budget.
 SHORT_CHARS = 200
 CUT = '\n… (cut to save room)'
