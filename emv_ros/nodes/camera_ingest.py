@@ -27,6 +27,7 @@ from emv_ros.records import ImageRecord, Record
 from emv_ros.timeline import SECOND_NS
 
 REDACTING_S = 20.0  # for what waits to be redacted at the end
+RARE_NS = SECOND_NS // 2  # from such a period of keyframes on, nearly all that waits is left out
 
 
 class CameraIngest(IngestNode):
@@ -42,7 +43,10 @@ class CameraIngest(IngestNode):
     def __init__(self, name: str = 'camera_ingest', **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         # Looks at the stamp alone, so that no picture is compressed only to be left out.
-        self._due = Throttle(round(self.settings.ingest.keyframe_period_s * SECOND_NS))
+        self.spare_ns = round(self.settings.ingest.keyframe_period_s * SECOND_NS)
+        if self.spare_ns >= RARE_NS:
+            self.depth = qos.THINNED_PICTURE_DEPTH
+        self._due = Throttle(self.spare_ns)
         self._worker: PictureWorker | None = None
 
     def topic_names(self) -> Iterable[tuple[str, bool]]:

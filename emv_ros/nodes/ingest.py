@@ -30,7 +30,7 @@ from emv_ros.records import Record
 
 LOOK_PERIOD_S = 0.2
 # Messages that come within it are taken together. It must be far below what the shallowest queue
-# holds (10 pictures, a third of a second of a fast camera).
+# holds (4 pictures, an eighth of a second of a fast camera).
 PACE_S = 0.01
 
 
@@ -46,13 +46,15 @@ class IngestNode(MemoryNode):
     """Listens to `topics` and remembers what it hears.
 
     A subclass names its `types` and default topics, and may change `convert` and `keep`. One of
-    fast streams sets `is_raw`, and says by `may_keep` which messages need not be decoded.
+    fast streams sets `is_raw`, and says by `may_keep` which messages need not be decoded, and by
+    `spare_ns` within which time it keeps one at most.
     """
 
     areas = ('memory', 'ingest', 'privacy')
     types: Mapping[str, type] = {}
     default_topics: tuple[str, ...] = ()
     depth = qos.EVENT_DEPTH
+    spare_ns = 0
     is_stream = False
     is_raw = False
     pace_s = PACE_S
@@ -105,7 +107,7 @@ class IngestNode(MemoryNode):
         """Listen."""
         self.inputs = [
             TopicInput(self, self.faults, topic, self.types, self.receive, self.depth, is_optional,
-                       self.is_stream, self.is_raw)
+                       self.is_stream, self.is_raw, self.spare_ns)
             for topic, is_optional in self.topic_names()]
         self._looking = self.create_timer(LOOK_PERIOD_S, self.look, clock=wall_clock())
         self._jumps = self.get_clock().create_jump_callback(

@@ -38,10 +38,12 @@ class TopicInput:
 
     def __init__(self, node: Node, faults: Faults, topic: str, types: Mapping[str, type],
                  receive: Receive, depth: int = qos.EVENT_DEPTH, is_optional: bool = False,
-                 is_stream: bool = False, is_raw: bool = False) -> None:
+                 is_stream: bool = False, is_raw: bool = False, spare_ns: int = 0) -> None:
         """Take note; `look` subscribes. Optional ones may be absent, a stream is never silent.
 
-        Raw messages are received as their bytes.
+        Raw messages are received as their bytes. Of a stream of which one message in `spare_ns` is
+        kept, those missed between two that lie closer together count as thinned: where one of them
+        was due, the next stands in its place.
         """
         self.topic = node.resolve_topic_name(topic)
         self.types = types
@@ -54,6 +56,7 @@ class TopicInput:
         self._receive = receive
         self._depth = depth
         self._is_raw = is_raw
+        self._spare_ns = spare_ns
         self._profile: QoSProfile | None = None
         self._subscription: Subscription[Any] | None = None
         self._retiring: Subscription[Any] | None = None
@@ -61,7 +64,8 @@ class TopicInput:
         self._foreign: list[str] = []
         self._mismatches: set[str] = set()  # policies, since the subscription was made
         self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
-        self._heard: OrderedDict[bytes, int] = OrderedDict()  # the highest number by publisher
+        # By publisher the highest number, and when that message was sent.
+        self._heard: OrderedDict[bytes, tuple[int, int]] = OrderedDict()
         self._told_lost = self._missed = 0
 
     def look(self) -> None:
@@ -181,13 +185,18 @@ class TopicInput:
         publisher = (info.get('publisher_gid') or {}).get('data', b'')
         if not number or not publisher:
             return
-        latest = self._heard.pop(publisher, 0)
-        self._heard[publisher] = max(number, latest)
+        sent_ns = info['source_timestamp']
+        latest, before_ns = self._heard.pop(publisher, (0, 0))
+        self._heard[publisher] = max((number, sent_ns), (latest, before_ns))
         if len(self._heard) > REMEMBERED:
             self._heard.popitem(last=False)
         # While a subscription is replaced, each of the two is somewhere else in what it hears.
         if latest and number > latest + 1 and self._retiring is None:
-            self._missed += number - latest - 1
+            missed = number - latest - 1
+            if sent_ns - before_ns < self._spare_ns:
+                self.counts.thinned += missed
+                return
+            self._missed += missed
             self.counts.lost = max(self._told_lost, self._missed)
 
     def _mismatched(self, event: Any) -> None:

@@ -51,7 +51,9 @@ def folder(start_all, robot):
         'joint_state_ingest:topics': ['joint_states', 'odd_joints'],
         'camera_ingest:topics': [
             'head/image_raw', 'wrist/image_raw/compressed', 'bad/image_raw', 'depth/image_raw',
-            'cut/image_raw/compressed']})
+            'cut/image_raw/compressed'],
+        # Pictures come here in bursts, of which a camera that is thinned keeps the latest few.
+        'camera_ingest:ingest.keyframe_period_s': 0.0})
     wait_until(lambda: 'speech_bridge' in robot.statuses, 'the last node')
     return start_all.folder
 
