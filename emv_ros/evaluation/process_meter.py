@@ -26,13 +26,18 @@ def cpu_s(pid: int) -> float | None:
     return (int(words[11]) + int(words[12])) / TICKS_A_SECOND
 
 
-def resident_bytes(pid: int) -> int | None:
-    """Return the resident bytes of a process; None if gone."""
+def resident_bytes(pid: int) -> tuple[int, int] | None:
+    """Return the resident bytes of a process, and how many of them are its own; None if gone.
+
+    The others are of files, and of shared memory: also what a publisher over DDS has made, which
+    counts for each process that has read it.
+    """
     try:
         words = (PROC / str(pid) / 'statm').read_text().split()
     except OSError:
         return None
-    return int(words[1]) * PAGE_BYTES
+    resident, shared = int(words[1]), int(words[2])
+    return resident * PAGE_BYTES, (resident - shared) * PAGE_BYTES
 
 
 @dataclass
@@ -44,7 +49,7 @@ class ProcessMeter:
     ended: dict[str, float] = field(default_factory=dict)
     begun_s: float = 0.0
     ended_s: float = 0.0
-    samples: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
+    samples: dict[str, list[tuple[float, int, int]]] = field(default_factory=dict)
 
     def begin(self, now_s: float) -> None:
         """Begin to count."""
@@ -56,9 +61,9 @@ class ProcessMeter:
         self.ended_s = now_s
         for name, pid in self.pids.items():
             spent, memory = cpu_s(pid), resident_bytes(pid)
-            if spent is not None and memory:
+            if spent is not None and memory and memory[0]:
                 self.ended[name] = spent
-                self.samples.setdefault(name, []).append((now_s - self.begun_s, memory))
+                self.samples.setdefault(name, []).append((now_s - self.begun_s, *memory))
 
     def report(self) -> dict[str, dict[str, Any]]:
         """Return of each process cores (CPU s / wall s), CPU seconds, and its memory."""
@@ -67,8 +72,14 @@ class ProcessMeter:
         for name in self.pids:
             spent = self.ended.get(name, 0.0) - self.begun.get(name, 0.0)
             found[name] = {'cpu_s': round(spent, 2), 'cores': round(spent / wall_s, 3),
-                           **memory_course(self.samples.get(name, ()))}
+                           **self._memory(name)}
         return found
+
+    def _memory(self, name: str) -> dict[str, float | None]:
+        samples = self.samples.get(name, ())
+        own = memory_course([(at_s, own) for at_s, _, own in samples])
+        return {**memory_course([(at_s, resident) for at_s, resident, _ in samples]),
+                'own_settled_mb': own['settled_mb'], 'own_growth_mb': own['growth_mb']}
 
 
 def memory_course(samples: Sequence[tuple[float, int]]) -> dict[str, float | None]:

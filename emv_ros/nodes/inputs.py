@@ -23,7 +23,7 @@ from emv_ros.nodes.faults import Faults
 from emv_ros.nodes.likely_topics import nearest
 from emv_ros.nodes.topic_state import TopicCounts, TopicState
 
-REMEMBERED = 4096  # messages by which a repeat is noticed
+REMEMBERED = 2 * qos.EVENT_DEPTH  # messages by which a repeat is noticed: of two full queues
 STALE_S = 10.0
 TOGETHER = 64  # messages of one topic that are taken before others have their turn
 

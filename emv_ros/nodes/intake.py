@@ -25,7 +25,7 @@ from emv_ros.timeline import SECOND_NS, system_zone
 log = logging.getLogger(__name__)
 
 DRAIN_S = 60.0
-CACHE_KB = 4000  # of each connection: nothing here reads what it wrote
+CACHE_KB = 2000  # of each connection, as SQLite has it: nothing here reads what it wrote
 
 
 class Intake:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ pytest.importorskip('rclpy')
 
 from emv_ros.evaluation import load
 from emv_ros.evaluation.ingest_account import joint_samples, keyframes
-from emv_ros.evaluation.process_meter import memory_course
+from emv_ros.evaluation.process_meter import memory_course, resident_bytes
 from emv_ros.settings import IngestSettings
 
 pytestmark = pytest.mark.ros
@@ -90,3 +91,15 @@ def test_growth_is_that_from_a_minute_on(slope: float, growth: float) -> None:
     assert course['growth_mb'] == pytest.approx(growth, abs=0.01)
     assert course['growth_mb_a_minute'] == pytest.approx(growth / 2, abs=0.01)
     assert memory_course(samples[:65])['growth_mb'] is None
+
+
+def test_memory_that_is_shared_is_not_its_own() -> None:
+    size = 32_000_000
+    before = resident_bytes(os.getpid())
+    with mmap.mmap(-1, size) as shared:  # as DDS passes pictures on
+        shared.write(b'x' * size)
+        after = resident_bytes(os.getpid())
+    assert before and after
+    assert after[0] - before[0] > 0.9 * size
+    assert abs(after[1] - before[1]) < 0.2 * size
+    assert resident_bytes(2**22 + 1) is None  # no process has such a number
