@@ -99,9 +99,10 @@ def _write(figures: Mapping[str, Any]) -> None:
     write(f'all rows: lag p99 {lag["all"]["p99_s"]:.3f} s, at most {lag["all"]["max_s"]:.3f} s')
     write()
     write_table(
-        ('process', 'CPU s', 'cores', 'memory MB', 'after a minute', 'growth since, MB'),
+        ('process', 'CPU s', 'cores', 'memory MB', 'after a minute', 'growth since, MB',
+         'of its own'),
         [(name, f'{row["cpu_s"]:.1f}', f'{row["cores"]:.2f}', _number(row['rss_mb']),
-          _number(row['settled_mb']), _number(row['growth_mb']))
+          _number(row['settled_mb']), _number(row['growth_mb']), _number(row['own_growth_mb']))
          for name, row in figures['processes'].items()])
     write()
     stored, recorder, ratio = figures['stored'], figures['recorder'], figures['ratio']

@@ -235,13 +235,19 @@ def _ratio(figures: Mapping[str, Any]) -> dict[str, float] | None:
 def _checks(figures: Mapping[str, Any]) -> dict[str, bool | None]:
     """Return what was wanted, and whether it is so; None where the run was too short to tell."""
     records, ingest = figures['records'], figures['processes']['ingest']
-    growth, settled = ingest['growth_mb'], ingest['settled_mb']
     return {
         'no_event_lost': not records['event']['lost'],
         'no_utterance_lost': not records['utterance']['lost'],
         'ingest_under_one_core': ingest['cores'] < MAX_CORES,
-        'memory_flat': None if growth is None else growth < FLAT_SHARE * settled,
+        'memory_flat': _is_flat(ingest['settled_mb'], ingest['growth_mb']),
+        'own_memory_flat': _is_flat(ingest['own_settled_mb'], ingest['own_growth_mb']),
         'lag_p99_under_1_s': figures['lag']['all']['p99_s'] < MAX_LAG_S}
+
+
+def _is_flat(settled_mb: float | None, growth_mb: float | None) -> bool | None:
+    if settled_mb is None or growth_mb is None:
+        return None
+    return growth_mb < FLAT_SHARE * settled_mb
 
 
 def _dds_profiles() -> Path | None:

@@ -54,6 +54,7 @@ def test_a_short_load_loses_nothing() -> None:
         assert found['processes'][name]['rss_mb'] > 10
     assert found['checks']['no_event_lost'] and found['checks']['no_utterance_lost']
     assert found['checks']['memory_flat'] is None  # too short to tell
+    assert found['checks']['own_memory_flat'] is None
 
 
 def test_what_must_be_kept_is_counted_by_hand() -> None:
