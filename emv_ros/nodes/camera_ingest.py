@@ -18,6 +18,7 @@ from emv_ros.ingest.policies import Throttle
 from emv_ros.ingest.privacy import check_picture
 from emv_ros.ingest.stamps import stamp_of
 from emv_ros.nodes import qos
+from emv_ros.nodes.clocks import is_simulated
 from emv_ros.nodes.ingest import IngestNode
 from emv_ros.nodes.inputs import TopicInput
 from emv_ros.nodes.running import run
@@ -43,10 +44,12 @@ class CameraIngest(IngestNode):
     def __init__(self, name: str = 'camera_ingest', **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         # Looks at the stamp alone, so that no picture is compressed only to be left out.
-        self.spare_ns = round(self.settings.ingest.keyframe_period_s * SECOND_NS)
-        if self.spare_ns >= RARE_NS:
-            self.depth = qos.THINNED_PICTURE_DEPTH
-        self._due = Throttle(self.spare_ns)
+        period_ns = round(self.settings.ingest.keyframe_period_s * SECOND_NS)
+        self._due = Throttle(period_ns)
+        if not is_simulated(self):  # simulated time may run many times as fast
+            self.spare_ns = period_ns
+            if period_ns >= RARE_NS:
+                self.depth = qos.THINNED_PICTURE_DEPTH
         self._worker: PictureWorker | None = None
 
     def topic_names(self) -> Iterable[tuple[str, bool]]:

@@ -91,6 +91,7 @@ def test_nothing_private_is_stored_or_sent(start, robot, tmp_path):
             'perception.min_visible_s': 0.0, 'perception.appearance': 'none',
             'perception.clip_gap_s': 2.0,
             'camera_ingest:topics': ['room/image_raw/compressed'],
+            'camera_ingest:ingest.keyframe_period_s': 0.0,  # they come at once: none is left out
             'privacy.blur_faces': True, 'privacy.blur_labels': 'person',
             'privacy.drop_speakers': 'Mallory', 'privacy.drop_phrases': 'xylophone; /quag\\w+/'})
         wait_until(lambda: 'speech_bridge' in robot.statuses, 'the last node', 60)

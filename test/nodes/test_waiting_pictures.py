@@ -46,10 +46,11 @@ def own_bytes() -> int:
     return int(line.split()[1]) * 1024
 
 
-def depth_of(context: Context, period_s: float) -> tuple[int, int]:
+def depth_of(context: Context, period_s: float, is_simulated: bool = False) -> tuple[int, int]:
     """Return how many pictures may wait at a camera, and within which time it keeps one."""
     node = CameraIngest(context=context, parameter_overrides=[
-        Parameter('ingest.keyframe_period_s', value=period_s)])
+        Parameter('ingest.keyframe_period_s', value=period_s),
+        Parameter('use_sim_time', value=is_simulated)])
     try:
         return node.depth, node.spare_ns
     finally:
@@ -59,6 +60,7 @@ def depth_of(context: Context, period_s: float) -> tuple[int, int]:
 def test_few_wait_where_most_are_left_out(context: Context) -> None:
     assert depth_of(context, 1.0) == (THINNED_PICTURE_DEPTH, SECOND_NS)
     assert depth_of(context, 0.0) == (PICTURE_DEPTH, 0)
+    assert depth_of(context, 1.0, is_simulated=True) == (PICTURE_DEPTH, 0)
 
 
 def flood(context: Context, spare_ns: int) -> tuple[list[int], TopicInput, int]:
