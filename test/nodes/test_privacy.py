@@ -140,6 +140,7 @@ def test_pictures_that_wait_at_the_end_are_covered_and_stored(start, robot, tmp_
     robot.statuses.clear()
     folder = tmp_path / 'memory'
     node = start('camera_ingest', folder, privacy__blur_faces=True,
+                 ingest__keyframe_period_s=0.0,  # all that comes at once may wait
                  topics=['room/image_raw/compressed'])
     camera = robot.publisher(CompressedImage, 'room/image_raw/compressed')
     large = cv2.resize(drawn_face(), (1920, 1440))
