@@ -47,6 +47,8 @@ _TIME = re.compile(
     r'evening|night|midnight|week\w*|month\w*|year\w*|monday|tuesday|wednesday|thursday|friday|saturday|sunday|'
     r'january|february|march|april|may|june|july|august|september|october|november|december|since|until|'
     r'between|spring|summer|autumn|winter|hours?|minutes?|days?)\b', re.IGNORECASE)
+_HOW_LONG_AGO = re.compile(
+    r'\bhow (?:many|much) (?:minutes?|hours?|days?|weeks?|months?|years?)(?: ago)?\b', re.I)
 _WHETHER_DONE = re.compile(r'^\W*(?:did|have|has|had|was|were)(?:n.t)?\b', re.IGNORECASE)
 _WORDS = re.compile(
     r'\b(?:say|says|said|saying|tell|told|ask|asks|asked|talk\w*|speak|spoke|spoken|speech|mention\w*|'
@@ -118,8 +120,8 @@ def missing_things(question: str, text: str) -> list[str]:
 
 
 def names_a_time(question: str) -> bool:
-    """Whether the question says anything about when."""
-    return _TIME.search(question) is not None
+    """Whether the question says anything about when; that it asks how long ago it was, is none."""
+    return _TIME.search(_HOW_LONG_AGO.sub(' ', question)) is not None
 
 
 def asks_whether_done(question: str) -> bool:

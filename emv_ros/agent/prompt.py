@@ -25,8 +25,8 @@ SYSTEM = """You answer questions about what a robot did, saw and heard, from its
 Reply with code only. You see what it prints.
 Rows are sorted by time and have .id .name .thing .status .reason .text .goal .speaker .place .state .when .day .time .start .end .seconds
 events(skill=, status=, goal=, text=, when=)  runs of skills, also within goals; status: succeeded failed aborted canceled running
-goals(text=, status=, when=)  only the activities at the top
-goals_with(text, when=)  the activities in which a thing or step came up
+goals(text=, status=, when=)  only the tasks: the activities at the top
+goals_with(text, when=)  the tasks in which a thing or step came up
 request(row)  who asked for an activity, and how
 where(name, at=)  where a thing was last seen, up to a time
 around(time, minutes=10)  activities at about a time

@@ -203,6 +203,8 @@ def test_what_a_question_asks_about() -> None:
     assert missing_things('Did you water the plants?', 'WaterPlant succeeded') == []
     assert missing_things('Did you water the plants?', 'FillKettle water') == ['plants']
     assert names_a_time('What did you do yesterday?') and not names_a_time('Where is the mug?')
+    assert not names_a_time('How many days ago did you mop?')
+    assert names_a_time('How many days did you mop last week?')
     assert asks_whether_done('Did you eat?') and asks_whether_done("Haven't you eaten?")
     assert not asks_whether_done('Is the door open?') and not asks_whether_done('When did it?')
     assert asks_for_words('What did you say?') and asks_for_words('When did you see the mug?')

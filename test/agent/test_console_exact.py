@@ -216,3 +216,22 @@ def test_nothing_later_than_the_question_is_seen(week: Household) -> None:
 def test_a_running_goal_ends_at_the_question(week: Household) -> None:
     with week.console('2025-03-06 18:20') as console:
         assert console.value("goals(text='soup')[0].when") == '2025-03-06 18:00:00 to 18:20:00'
+
+
+def test_arguments_that_are_not_there_are_taken_as_words_or_as_a_time(week: Household) -> None:
+    with week.console(NOW) as console:
+        output = console.run("print(names(events(skill='Grasp', object='cup', date='March 4')))")
+        assert output.text.splitlines() == [
+            '(object= was taken as text=)', '(date= was taken as when=)', 'Grasp']
+        output = console.run("print(len(goals(text='soup', person='Ada')))")
+        assert output.text.splitlines() == ['(person= was taken as text=)', '0']
+        assert "unexpected keyword argument 'count'" in console.run('events(count=3)').error
+
+
+@pytest.mark.parametrize(('choices', 'found'), [((), '0'), (('cup', 'mug'), '3')])
+def test_of_choices_a_goal_may_be_called_otherwise(
+        week: Household, choices: tuple[str, ...], found: str) -> None:
+    with week.console(NOW, choices=choices) as console:
+        assert console.value("len(events(goal='TableSetting'))") == found
+        assert any("these are of 'SetTable'" in note
+                   for note in console.library.shown.notes) is bool(choices)

@@ -13,6 +13,7 @@ from typing import Any
 
 from emv_ros.agent.asked import described_things, description_in, is_mentioned
 from emv_ros.agent.console.arguments import number, statuses, text_of
+from emv_ros.agent.console.like_names import LikeNames
 from emv_ros.agent.console.like_things import LikeThings, of_entity
 from emv_ros.agent.console.meant import MeantRows
 from emv_ros.agent.console.rows import identity_of, parse_id, span_of
@@ -22,7 +23,6 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
-from emv_ros.memory.documents import words_of_name
 from emv_ros.memory.lives import SEEN_APART, TOLD_APART, namesakes
 from emv_ros.memory.names import squash
 from emv_ros.memory.queries import Page, Window
@@ -40,7 +40,6 @@ _DESCRIPTION = re.compile(
 MAX_BESIDE = 20
 # A text of so many words was copied: a row that holds most of them is meant.
 LONG_WORDS = 6
-LIKE_NAME = 0.55
 # Beside another of its name: why it is another, '' where nobody can tell.
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
              TOLD_APART: 'a different one, as a person told', '': 'unresolved'}
@@ -59,6 +58,7 @@ class ExactRows:
         self._shown = shown
         self._has_choices = has_choices
         self._meant = MeantRows(store, windows, shown)
+        self._names = LikeNames(searcher)
         self._like_things = LikeThings(store, searcher, windows, shown)
 
     def events(self, skill: Any, status: Any, goal: Any, text: Any, start: Any, end: Any,
@@ -89,17 +89,21 @@ class ExactRows:
                 return rows
         if text and (rows := self._meant.mostly(text, self._runs(window, goal=goal))):
             return rows
-        return self._runs(window, text=roots_of(text)) if goal and text else []
+        if goal and text:
+            return self._runs(window, text=roots_of(text))
+        return self._within_like_goal(window, goal) if goal else []
+
+    def _within_like_goal(self, window: Window, goal: str) -> Rows:
+        """Return the runs within the goal whose name is nearest to another, if one is near."""
+        names = {name for row in self._runs(window) for name in row['goal'].split(' > ')} - {''}
+        if near := self._names.nearest(goal, sorted(names)):
+            self._shown.note(f'nothing was done for {goal!r}; these are of {near!r}')
+        return self._runs(window, goal=near) if near else []
 
     def _like_skill(self, asked: str) -> str:
-        """Return the skill whose name is nearest to a text in meaning, '' where none is near."""
         whole = self._windows.whole
-        known = queries.known_names(self._store, whole.robots, whole.before_ns)['skills']
-        if ' ' not in asked and (alike := _sharing_words(asked, known)):
-            return alike
-        best = self._searcher.similarity.best(
-            words_of_name(asked), [words_of_name(name) for name in known], k=1)
-        return known[best[0][0]] if asked and best and best[0][1] >= LIKE_NAME else ''
+        return self._names.nearest(asked, queries.known_names(
+            self._store, whole.robots, whole.before_ns)['skills'])
 
     def goals(self, text: Any, status: Any, start: Any, end: Any, when: Any, limit: Any) -> Rows:
         """Return what was done at the top: runs within no goal, and goals that a source named."""
@@ -385,15 +389,6 @@ class ExactRows:
 def _halves(found: list[Any]) -> list[Any]:
     half = MAX_ROWS // 2
     return found if len(found) <= MAX_ROWS else found[:half] + found[-half:]
-
-
-def _sharing_words(name: str, known: Iterable[str]) -> str:
-    """Return the one known name that shares most words with another, '' where none or several."""
-    asked = set(roots_of(words_of_name(name)).split())
-    shared = {other: len(asked & set(roots_of(words_of_name(other)).split())) for other in known}
-    best = max(shared.values(), default=0)
-    alike = [other for other, count in shared.items() if count == best]
-    return alike[0] if best and len(alike) == 1 else ''
 
 
 def _shorter_names(name: str) -> list[str]:

@@ -115,12 +115,26 @@ def _when(x):
         x = x[0]
     return [x.start, x.end + timedelta(seconds=1)] if hasattr(x, 'id') else x
 
+def _taken(text, when, others):
+    for name in others:
+        if not isinstance(others[name], str):
+            raise TypeError(f'unexpected keyword argument {name!r}')
+        if when is None and name in ('date', 'day', 'time', 'on', 'at'):
+            when = others[name]
+            print(f'({name}= was taken as when=)')
+        else:
+            text = f'{text} {others[name]}' if text else others[name]
+            print(f'({name}= was taken as text=)')
+    return text, when
+
 def events(skill=None, status=None, goal=None, text=None, start=None, end=None, when=None,
-limit=None):
+limit=None, **others):
+    text, when = _taken(text, when, others)
     found = _events(skill, status, goal, text, start, end, _when(when), limit)
     return [Record(d) for d in found]
 
-def goals(text=None, status=None, start=None, end=None, when=None, limit=None):
+def goals(text=None, status=None, start=None, end=None, when=None, limit=None, **others):
+    text, when = _taken(text, when, others)
     return [Record(d) for d in _goals(text, status, start, end, _when(when), limit)]
 
 def speech(text=None, speaker=None, start=None, end=None, when=None, limit=None):
@@ -140,7 +154,8 @@ def search(text, start=None, end=None, when=None, k=8):
 def days(when=None, start=None, end=None):
     return [Node(d) for d in _days(_when(when), start, end)]
 
-def goals_with(text, status=None, when=None):
+def goals_with(text, status=None, when=None, **others):
+    text, when = _taken(text, when, others)
     return [Record(d) for d in _goals_with(text, status, _when(when))]
 
 def request(row):
