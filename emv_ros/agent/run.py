@@ -292,8 +292,9 @@ class QuestionRun:
         """
         self.turns = [turn for turn in self.turns if not turn.is_dead]
         self._trace.append({'round': self.rounds, 'by': 'agent', 'code': look})
-        self._library.shown.notes.clear()
-        output = self._text(self._sandbox.run(look))
+        ran = self._sandbox.run(look)
+        self._library.shown.notes.clear()  # they tell a model of its own arguments
+        output = self._text(ran)
         self._trace_shown()
         then = PICKED if self._library.choices else ''
         self._tell(look, f'{told}{output}{then}' or '(nothing was printed)')
