@@ -7,8 +7,9 @@ light and from one side, tell too little of that: within a group pairs of looks 
 two days. Beside them one pair is assumed, so that one alone has a mean, too: `alone`.
 
 What went together first knew least. So when the groups are there each unit is looked at again: it
-goes where it is more like the others, and two that only keep each other out trade places. Last,
-groups that fall in two are parted, see parting.
+goes where it is more like the others, and two that only keep each other out trade places. Then
+groups that fall in two are parted, see parting. Last, a unit that is almost as like another group
+that is well known is left alone: of two like things nobody could tell which it is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emv_ros.biography.parting import Pairs, parted
+from emv_ros.biography.parting import KNOWN_DAYS, Pairs, parted
 
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]  # n × n, symmetric
@@ -27,6 +28,8 @@ Flags = NDArray[np.bool_]  # n × n, symmetric
 NEVER = -np.inf
 # How often groups are joined, and their units settled: the second time the groups know more.
 ROUNDS = 2
+# A unit that is more like its own group than another by less may be of either.
+DOUBT = 0.01
 # Means that differ by less are equal: sums of floats in another order do.
 ROUNDING = 1e-9
 
@@ -78,8 +81,8 @@ def group(units: Groups, barred: Flags, least: float, alone: float) -> NDArray[n
     """Return the group of each of n units, as numbers.
 
     The likest are joined while they reach `least`, then units settle, see `joined` and `settled`;
-    and once more. Then groups that are two are parted. What has no looks stays by itself, and two
-    that are barred are never in one group.
+    and once more. Then groups that are two are parted, and what may be of either is left alone.
+    What has no looks stays by itself, and two that are barred are never in one group.
     """
     labels = np.arange(len(barred))
     if len(barred) < 2:
@@ -89,7 +92,8 @@ def group(units: Groups, barred: Flags, least: float, alone: float) -> NDArray[n
         apart = _summed(_summed(barred, at).T, at) > 0
         labels = places[joined(units.of_groups(at), apart, least, alone)[at]]
         labels = settled(units, barred, labels)
-    return parted(Pairs(units.cosines, units.pairs, units.day_pairs), labels, alone)
+    labels = parted(Pairs(units.cosines, units.pairs, units.day_pairs), labels, alone)
+    return without_doubtful(units, barred, labels)
 
 
 def joined(groups: Groups, barred: Flags, least: float, alone: float) -> NDArray[np.int64]:
@@ -158,6 +162,33 @@ def settled(units: Groups, barred: Flags, labels: NDArray[np.int64]) -> NDArray[
                 sums[:, to] += over[:, unit]
             at[unit] = to
     return places[at]
+
+
+def without_doubtful(units: Groups, barred: Flags,
+                     labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the group of each unit, where one is alone that may as well be of another group.
+
+    It may where its mean cosine to the others of its group is not DOUBT above that to a group that
+    was seen on more than KNOWN_DAYS and that nothing bars it from. What is known so well itself
+    stays.
+    """
+    _, at = np.unique(labels, return_inverse=True)
+    every = np.arange(len(at))
+    cosines, pairs, bars = (_summed(over, at) for over in (units.cosines, units.pairs, barred))
+    groups = units.of_groups(at)
+    other = np.where(_is_known(groups) & (bars == 0), cosines / np.maximum(pairs, 1), NEVER)
+    other[every, at] = NEVER
+    left = pairs[every, at] - np.diagonal(units.pairs)
+    own = (cosines[every, at] - np.diagonal(units.cosines)) / np.maximum(left, 1)
+    is_doubtful = (left > 0) & ~_is_known(units) & (own - other.max(axis=1) < DOUBT)
+    labels = labels.copy()
+    labels[is_doubtful] = labels.max() + 1 + np.arange(is_doubtful.sum())
+    return labels
+
+
+def _is_known(groups: Groups) -> NDArray[np.bool_]:
+    """Return whether each group was seen on more than KNOWN_DAYS, as `Pairs.days` counts."""
+    return np.asarray(np.diagonal(groups.pairs) > KNOWN_DAYS * np.diagonal(groups.day_pairs))
 
 
 def _trade(units: Groups, barred: Flags, at: NDArray[np.int64], own: Numbers,

@@ -5,8 +5,9 @@ group is cut in two as well as it can be (2-means), and counts as two where the 
 more than the looks within them: by the variance ratio of Calinski and Harabasz (1974), which says
 the more, the more looks there are. Looks of one day are much alike, so days are counted. Sides and
 lights make the looks of one thing fall in two as well, and over many days that would always show:
-so beyond some, more days say no more. Within, one pair of looks is assumed beside those that are
-there, as where groups are joined.
+so beyond some, more days say no more. And few looks always fall in two: so each half must be known
+from several days. Within, one pair of looks is assumed beside those that are there, as where groups
+are joined.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 # The variance ratio above which a group is two.
-TWO = 2.0
+TWO = 1.55
 # Days beyond this many, of both halves together, add nothing to the evidence.
-MOST_DAYS = 10
+MOST_DAYS = 9
+# A group is known that was seen on more days than this; halves are.
+KNOWN_DAYS = 3.0
 # Cuts along the widest axis from which halves are looked for, and how often each is bettered.
 CUTS, STEPS = 16, 10
 
@@ -97,7 +100,7 @@ def _halved(group: Pairs, alone: float) -> Flags | None:
     best, found = TWO, None
     for second in _halves(group.cosines, group.counts):
         ratio = variance_ratio(group, second, alone)
-        if ratio > best:
+        if ratio > best and all(group.of(half).days() > KNOWN_DAYS for half in (~second, second)):
             best, found = ratio, second
     return found
 
