@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings, strategies
 import numpy as np
 import pytest
 
-from emv_ros.biography.grouping import Groups, group, joined, settled
+from emv_ros.biography.grouping import Groups, group, joined, settled, without_doubtful
 
 
 def unit(*rows: tuple[float, ...]) -> np.ndarray:
@@ -141,3 +141,21 @@ def plain(looks: np.ndarray, days: list[int], barred: np.ndarray, least: float,
         if like < least:
             return {frozenset(keys) for keys in groups}
         groups = [keys for keys in groups if keys not in (first, second)] + [first + second]
+
+
+@pytest.mark.parametrize(('at', 'days_of_other', 'is_barred', 'is_alone'), [
+    (9.5, 4, False, True),  # cosines 0.986 and 0.983
+    (8, 4, False, False),  # 0.990 and 0.978
+    (9.5, 3, False, False),  # three days do not make another thing known
+    (9.5, 4, True, False)])  # what was seen beside the other is not the other
+def test_what_may_be_of_either_of_two_known_things_is_left_alone(
+        at: float, days_of_other: int, is_barred: bool, is_alone: bool) -> None:
+    looks = turned(*[0] * 4, *[20] * 4, at)
+    days = [*range(4), *(day % days_of_other for day in range(4)), 9]
+    barred = np.zeros((9, 9), bool)
+    barred[8, 4] = barred[4, 8] = is_barred
+    labels = np.array([0] * 4 + [1] * 4 + [0])
+    found = without_doubtful(of(looks, days), barred, labels)
+    assert found[:8].tolist() == labels[:8].tolist()
+    assert (found[8] not in (0, 1)) == is_alone
+    assert is_alone or found[8] == 0

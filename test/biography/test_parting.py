@@ -70,12 +70,21 @@ def test_units_of_several_looks_count_as_their_looks() -> None:
 
 
 def test_more_days_are_more_evidence_up_to_a_number() -> None:
-    """Halves at one distance part on five days each, and not on two."""
-    half_chord = np.sin(np.radians(10)) ** 2
-    few, enough = (days * half_chord / (1 - ALONE) * (days - 2) for days in (4, MOST_DAYS))
+    """Halves at one distance part on six days each, and not on four."""
+    half_chord = np.sin(np.radians(3.5)) ** 2
+    few, enough = (days * half_chord / (1 - ALONE) * (min(days, MOST_DAYS) - 2) for days in (8, 12))
     assert few < TWO < enough
-    assert parts(of(turned(0, 0, 20, 20))) == [[0, 1, 2, 3]]
-    assert parts(of(turned(*[0] * 5, *[20] * 5))) == [[*range(5)], [*range(5, 10)]]
+    assert parts(of(turned(*[0] * 4, *[7] * 4))) == [[*range(8)]]
+    assert parts(of(turned(*[0] * 6, *[7] * 6))) == [[*range(6)], [*range(6, 12)]]
+
+
+def test_halves_of_few_days_are_not_two() -> None:
+    """However far apart: of three days each they stay together, of four they part."""
+    assert parts(of(turned(*[0] * 3, *[60] * 3))) == [[*range(6)]]
+    assert parts(of(turned(*[0] * 3, *[60] * 9))) == [[*range(12)]]
+    assert parts(of(turned(*[0] * 4, *[60] * 4))) == [[*range(4)], [*range(4, 8)]]
+    of_three = [1, 1, 2, 3, 1, 2, 3, 3]
+    assert parts(of(turned(*[0] * 4, *[60] * 4), of_three)) == [[*range(8)]]
 
 
 def test_many_looks_that_lie_around_one_are_one() -> None:
