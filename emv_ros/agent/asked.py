@@ -114,6 +114,12 @@ def is_mentioned(thing: str, text: str) -> bool:
                for word in words)
 
 
+def is_named(name: str, question: str) -> bool:
+    """Whether the question names somebody, be it by one word of the name: 'Bea's' is Bea Smith."""
+    words = set(re.findall(r'\w+', name.casefold()))
+    return not (words - GENERIC or words).isdisjoint(re.findall(r'\w+', question.casefold()))
+
+
 def missing_things(question: str, text: str) -> list[str]:
     """Return the things of the question that the text does not mention."""
     return [thing for thing in things_in(question) if not is_mentioned(thing, text)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 import re
 from typing import Any
 
-from emv_ros.agent.asked import described_things, description_in, is_mentioned
+from emv_ros.agent.asked import described_things, description_in, is_named
 from emv_ros.agent.console.arguments import number, statuses, text_of
 from emv_ros.agent.console.like_names import LikeNames
 from emv_ros.agent.console.like_things import LikeThings, of_entity
@@ -195,7 +195,7 @@ class ExactRows:
         rows = self._said(window, text_of(text), who)
         if not rows and who:
             question = self._windows.question
-            if text and question and who.lower() not in ROLES and not is_mentioned(who, question):
+            if text and question and who.lower() not in ROLES and not is_named(who, question):
                 rows = self._said(window, text_of(text), '')
                 self._shown.note(f'the question names no {who}: this is what anybody said')
             else:
