@@ -49,6 +49,8 @@ _TIME = re.compile(
     r'between|spring|summer|autumn|winter|hours?|minutes?|days?)\b', re.IGNORECASE)
 _HOW_LONG_AGO = re.compile(
     r'\bhow (?:many|much) (?:minutes?|hours?|days?|weeks?|months?|years?)(?: ago)?\b', re.I)
+ROLES = ('user', 'robot')
+_WHO_SAID = re.compile(r'\bwho(?:m|se)?\b', re.IGNORECASE)
 _WHETHER_DONE = re.compile(r'^\W*(?:did|have|has|had|was|were)(?:n.t)?\b', re.IGNORECASE)
 _WORDS = re.compile(
     r'\b(?:say|says|said|saying|tell|told|ask|asks|asked|talk\w*|speak|spoke|spoken|speech|mention\w*|'
@@ -118,6 +120,16 @@ def is_named(name: str, question: str) -> bool:
     """Whether the question names somebody, be it by one word of the name: 'Bea's' is Bea Smith."""
     words = set(re.findall(r'\w+', name.casefold()))
     return not (words - GENERIC or words).isdisjoint(re.findall(r'\w+', question.casefold()))
+
+
+def is_asked_of(speaker: str, question: str) -> bool:
+    """Whether a question is about what this speaker said, whom it names, or calls I or you.
+
+    Where it asks who said something, that is neither of the two who talk.
+    """
+    if speaker.lower() in ROLES:
+        return _WHO_SAID.search(question) is None
+    return is_named(speaker, question)
 
 
 def missing_things(question: str, text: str) -> list[str]:

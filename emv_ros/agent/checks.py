@@ -26,6 +26,7 @@ from emv_ros.agent.asked import (
 from emv_ros.agent.choices import choice_named
 from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.times_told import unknown_times
+from emv_ros.memory.names import squash
 from emv_ros.timeline import Interval
 
 MAX_ANSWER_CHARS = 2000
@@ -104,6 +105,9 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     text = tidy(text)
     if not text:
         return Verdict(refused="the answer is empty: write answer('…', evidence=rows)")
+    if squash(text) == squash(grounds.question):
+        return Verdict(refused='that is the question: answer from the rows, or call '
+                       'not_recorded(reason)')
     if _UNFILLED.search(text):
         return Verdict(refused='the answer holds an unfilled {…}: use an f-string, '
                        "answer(f'…', evidence=rows)")
@@ -203,7 +207,9 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
         return Verdict(refused=f'memory does mention {", ".join(recorded)}: look with '
                        f'search({words!r}) before saying no')
     things = things_in(grounds.question)
-    if not insists and (names := names_in(grounds.question, recorded)):
+    # A part of a task need not name whom the task was for.
+    of_parts = any(item.id in grounds.parts for item in evidence)
+    if not insists and not of_parts and (names := names_in(grounds.question, recorded)):
         asked = ' '.join(thing for thing in things if thing not in missing or thing in names)
         return Verdict(refused=f'no row of the evidence names {", ".join(names)}: look with '
                        f'text={asked!r}')

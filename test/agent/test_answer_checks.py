@@ -321,8 +321,14 @@ def test_a_name_that_memory_knows_is_not_said_otherwise(question: str, told: str
     refused = refusal('At 2025-03-05 14:00:00.', ['s1'], question, recorded='vacuum clara')
     assert refused.startswith('no row of the evidence names clara') is bool(told)
     assert told in refused
-    assert 'names' not in refusal('At 2025-03-05 14:00:00.', ['s1'], question,
-                                  recorded='vacuum clara', insists=True)
+    for fields in ({'insists': True}, {'parts': frozenset({'s1'})}):
+        assert 'names' not in refusal('At 2025-03-05 14:00:00.', ['s1'], question,
+                                      recorded='vacuum clara', **fields)
+
+
+@pytest.mark.parametrize('said', ['When did you vacuum?', 'when did you vacuum'])
+def test_the_question_is_no_answer(said: str) -> None:
+    assert refusal(said, ['s1']).startswith('that is the question')
 
 
 @pytest.mark.parametrize(('question', 'is_refused'), [

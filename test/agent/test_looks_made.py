@@ -76,3 +76,16 @@ def test_a_speaker_whom_the_question_does_not_name_is_left_out(days: Household) 
     answer = days.ask('What did Bea say about holidays?', named, NOW)
     assert "no speakers are called 'Bea'" not in str(named.prompts)
     assert answer.status is QueryStatus.NOT_RECORDED
+
+
+@pytest.mark.parametrize(('question', 'told'), [
+    ('From whom did you hear about holidays?', True), ('Who mentioned the holidays?', True),
+    ('What did I tell you about holidays?', False)])
+def test_who_said_it_is_none_of_the_two_who_talk(
+        days: Household, question: str, told: bool) -> None:
+    days.say('2025-03-06 10:00', 'the holidays begin', 'Ada')
+    look = code("rows = speech(text='holidays', speaker='user')",
+                'print(len(rows))')
+    model = ScriptedModel([look, GIVES_UP])
+    answer = days.ask(question, model, NOW)
+    assert days.store.get('query', answer.query_id).trace[0]['output'].startswith('01'[told])

@@ -11,7 +11,7 @@ from dataclasses import replace
 import re
 from typing import Any
 
-from emv_ros.agent.asked import described_things, description_in, is_named
+from emv_ros.agent.asked import described_things, description_in, is_asked_of
 from emv_ros.agent.console.arguments import number, statuses, text_of
 from emv_ros.agent.console.like_names import LikeNames
 from emv_ros.agent.console.like_things import LikeThings, of_entity
@@ -31,7 +31,6 @@ from emv_ros.records import Observation
 from emv_ros.retrieval.search import Searcher
 from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
-ROLES = ('user', 'robot')  # a question calls these I and you
 MAX_ROWS = 1000
 BESIDE = 500
 # Where a name ends and a description begins: 'mug that I drank from'.
@@ -195,7 +194,7 @@ class ExactRows:
         rows = self._said(window, text_of(text), who)
         if not rows and who:
             question = self._windows.question
-            if text and question and who.lower() not in ROLES and not is_named(who, question):
+            if text and question and not is_asked_of(who, question):
                 rows = self._said(window, text_of(text), '')
                 self._shown.note(f'the question names no {who}: this is what anybody said')
             else:

@@ -116,7 +116,7 @@ def _when(x):
     return [x.start, x.end + timedelta(seconds=1)] if hasattr(x, 'id') else x
 
 def _taken(text, when, others):
-    for name in others:
+    for name in [name for name in others if others[name] is not None]:
         if not isinstance(others[name], str):
             raise TypeError(f'unexpected keyword argument {name!r}')
         if when is None and name in ('date', 'day', 'time', 'on', 'at'):
