@@ -23,8 +23,9 @@ pytestmark = [
 
 
 def test_most_of_a_slice_is_answered_rightly_and_from_evidence(tmp_path: Path) -> None:
-    assert main(['--set', 'agent.time_limit_s=300', 'eval', 'qa', '--episodes', '5', '--first-seed',
-                 '901', '--kinds', ','.join(KINDS), '--limit', '1', '--out', str(tmp_path)]) == 0
+    assert main(['--set', 'agent.time_limit_s=300', 'eval', 'qa', '--episodes', '5',
+                 '--seeds', '1', '--first-seed', '901', '--kinds', ','.join(KINDS),
+                 '--limit', '1', '--out', str(tmp_path)]) == 0
     results = [json.loads(line) for line in (tmp_path / 'results.jsonl').read_text().splitlines()]
     assert sorted(item['kind'] for item in results) == sorted(KINDS)
     right = Counter(item['category'].startswith('correct') for item in results)
