@@ -23,7 +23,7 @@ from emv_ros.agent.endings import Endings
 from emv_ros.agent.evidence import with_pictures
 from emv_ros.agent.examples import choose
 from emv_ros.agent.facts import Facts, describe
-from emv_ros.agent.forms import CONSOLE, form_of
+from emv_ros.agent.forms import form_of
 from emv_ros.agent.limits import Limits, started
 from emv_ros.agent.low_tree import LowTree
 from emv_ros.agent.models.client import ModelClient
@@ -152,7 +152,7 @@ class Agent:
                 question=plain_line(question.text), library=library, searcher=self._searcher,
                 facts=form.facts(facts.text, library, limits.prompt_tokens, model.count_tokens),
                 window=window, words=RecordedWords(self._store, window),
-                has_exact='goals' not in form.absent and form.way == CONSOLE)
+                has_exact=form.has_exact)
             examples = form.fitting(
                 choose(question.text, settings.examples, self._searcher.similarity,
                        bool(library.choices)))

@@ -38,6 +38,11 @@ class Form:
     prelude: str = ''
     way: str = CONSOLE
 
+    @property
+    def has_exact(self) -> bool:
+        """Whether the console has functions that find all that fits."""
+        return self.way == CONSOLE and self.absent.isdisjoint(EXACT)
+
     def functions(self, library: Library, searcher: Searcher) -> dict[str, Callable[..., Any]]:
         """Return the host's functions of the console."""
         there = library.functions()

@@ -85,7 +85,7 @@ def test_searches_for_other_words_deny_nothing_that_memory_mentions(week: Househ
     answer = week.ask('Did you vacuum?', model)
     assert (answer.status, answer.rounds) == (QueryStatus.ANSWERED, 3)
     assert [item.id for item in answer.evidence] == ['s1']
-    assert 'hese records may tell it:\ns1 2025-03-05 14:00:00' in model.last_prompt
+    assert 'These records may tell it:\ns1 2025-03-05 14:00:00' in model.last_prompt
     stubborn = week.ask('Did you vacuum?', ScriptedModel([looked]))
     assert stubborn.status is QueryStatus.LIMIT
     assert 's1' in [item.id for item in stubborn.evidence]
@@ -108,7 +108,7 @@ def test_not_recorded_is_doubted_once_where_memory_mentions_the_thing(week: Hous
     model = ScriptedModel([code("not_recorded('nothing')"), ANSWER])
     answer = week.ask('When did you vacuum?', model)
     assert answer.status is QueryStatus.ANSWERED and answer.rounds == 2
-    assert 'hese records may tell it' in model.last_prompt
+    assert 'These records may tell it' in model.last_prompt
     assert 's1 2025-03-05 14:00:00' in model.last_prompt
     stubborn = ScriptedModel([code("not_recorded('nothing')")])
     assert week.ask('When did you vacuum?', stubborn).status is QueryStatus.NOT_RECORDED

@@ -103,7 +103,7 @@ def test_that_nothing_is_recorded_of_it_is_doubted_with_its_places(home: Househo
                            code(f"answer('Yes, in the sink.', evidence=[{used[-1]!r}])")])
     answer = home.ask(QUESTION, model, NOW)
     assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'Yes, in the sink.')
-    assert 'hese records may tell it' in model.last_prompt and used[-1] in model.last_prompt
+    assert 'These records may tell it' in model.last_prompt and used[-1] in model.last_prompt
 
 
 def test_what_is_known_of_it_makes_no_no_of_what_was_not_found(home: Household) -> None:
