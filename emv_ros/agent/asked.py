@@ -11,7 +11,7 @@ import re
 
 from emv_ros.agent.roots import root_of
 from emv_ros.memory.documents import words_of_name
-from emv_ros.memory.names import stem
+from emv_ros.memory.names import spellings, stem
 
 # Words that ask, tell a time, or that any memory holds.
 GENERIC = frozenset("""
@@ -43,15 +43,20 @@ worked works would wrong year years yes yesterday yet you your yours
 """.split())  # noqa: SIM905
 _WORD = re.compile(r"[^\W\d_]{2,}(?:'[a-z]+)?")
 _TIME = re.compile(
-    r'\d|\b(?:today|yesterday|tonight|tomorrow|ago|last|past|this|previous|recent\w*|morning|noon|afternoon|'
+    r'\d|\b(?:today|yesterday|tonight|tomorrow|ago|past|this|previous|recent\w*|morning|noon|afternoon|'
     r'evening|night|midnight|week\w*|month\w*|year\w*|monday|tuesday|wednesday|thursday|friday|saturday|sunday|'
     r'january|february|march|april|may|june|july|august|september|october|november|december|since|until|'
     r'between|spring|summer|autumn|winter|hours?|minutes?|days?)\b', re.IGNORECASE)
-_HOW_LONG_AGO = re.compile(
-    r'\bhow (?:many|much) (?:minutes?|hours?|days?|weeks?|months?|years?)(?: ago)?\b', re.I)
+# Asks for a time and tells none: how long ago, which of all days, the latest of all times.
+_ASKS_TIME = re.compile(
+    r'\bhow (?:many|much) (?:minutes?|hours?|days?|weeks?|months?|years?)'
+    r'(?: ago\b| (?:have |has )?(?:passed|gone by|is it|are there)? ?since\b)?|'
+    r'\b(?:which|what) (?:days?|date|week|month|year)\b|\bmost recent(?:ly)?\b', re.IGNORECASE)
 ROLES = ('user', 'robot')
 _WHO_SAID = re.compile(r'\bwho(?:m|se)?\b', re.IGNORECASE)
-_WHETHER_DONE = re.compile(r'^\W*(?:did|have|has|had|was|were)(?:n.t)?\b', re.IGNORECASE)
+_WHETHER_DONE = re.compile(
+    r'^\W*(?:is it (?:true|right|correct|so) that|(?:did|have|has|had|was|were)(?:n.t)?)\b',
+    re.IGNORECASE)
 _WORDS = re.compile(
     r'\b(?:say|says|said|saying|tell|told|ask|asks|asked|talk\w*|speak|spoke|spoken|speech|mention\w*|'
     r'announce\w*|report\w*|answer\w*|greet\w*|explain\w*|complain\w*|hear|heard|call|called|'
@@ -109,11 +114,14 @@ def described_things(question: str) -> list[str]:
 
 
 def is_mentioned(thing: str, text: str) -> bool:
-    """Whether a text holds the word, in singular or plural, as a word or the beginning of one."""
-    root = root_of(thing)
+    """Whether a text holds the word, in singular or plural, as a word or the beginning of one.
+
+    How it is spelt, British or American, does not matter.
+    """
+    roots = [root_of(word) for word in spellings(thing)]
     words = _WORD.findall(words_of_name(text))
     return any(root_of(word) == root or (len(root) > 3 and word.startswith(root))
-               for word in words)
+               for word in words for root in roots)
 
 
 def is_named(name: str, question: str) -> bool:
@@ -138,8 +146,8 @@ def missing_things(question: str, text: str) -> list[str]:
 
 
 def names_a_time(question: str) -> bool:
-    """Whether the question says anything about when; that it asks how long ago it was, is none."""
-    return _TIME.search(_HOW_LONG_AGO.sub(' ', question)) is not None
+    """Whether the question says anything about when; that it asks when it was, says none."""
+    return _TIME.search(_ASKS_TIME.sub(' ', question)) is not None
 
 
 def asks_whether_done(question: str) -> bool:

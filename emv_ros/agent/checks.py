@@ -49,8 +49,9 @@ _UNKNOWN = re.compile(
 _IN_ORDER = re.compile(r'\b(?:before|after|while|without|only|always|first|twice|again|than|or|not|'
                        r'more|enough|alone)\b', re.I)
 _OFFSET = re.compile(r'(\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:[+-]\d{2}:\d{2})?')
-_COUNTED_TASKS = re.compile(
-    r'\b(?:how many|number of)(?: of)?(?: your| the)? (?:tasks|jobs|activities)\b', re.I)
+_TASKS = r'(?: of)?(?: your| the)? (?:task|job|activit)(?:s|y|ies)?\b'
+_COUNTED_TASKS = re.compile(rf'\b(?:how many|number of){_TASKS}', re.I)
+_WHICH_TASK = re.compile(rf'\b(?:which|what){_TASKS}', re.I)
 ASKED_STATUS = {'failed': r'\bfail', 'aborted': r'\babort', 'canceled': r'\bcancel',
                 'succeeded': r'\bsucce'}
 
@@ -104,7 +105,7 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     """Return the verdict on answer(text, evidence); `insists` where the same was refused before."""
     text = tidy(text)
     if not text:
-        return Verdict(refused="the answer is empty: write answer('…', evidence=rows)")
+        return Verdict(refused='the answer is empty: write answer(told(rows), evidence=rows)')
     if squash(text) == squash(grounds.question):
         return Verdict(refused='that is the question: answer from the rows, or call '
                        'not_recorded(reason)')
@@ -137,8 +138,8 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if status := _status_missed(text, evidence, grounds):
         return Verdict(refused=f'the question counts {status} runs, but other runs are in the '
                        f'evidence: use events(…, status={status!r})')
-    if not insists and (part := _counted_part(evidence, grounds)):
-        return Verdict(refused=f'{part} is a part of a task, no task itself: count goals(…) in the '
+    if not insists and (part := _part_for_task(evidence, grounds)):
+        return Verdict(refused=f'{part} is a part of a task, no task itself: use goals(…) in the '
                        'place of events(…)')
     if not insists and (most := _overcounted(text, evidence, grounds)):
         return Verdict(refused=f'the evidence holds {most} runs, fewer than the answer counts: '
@@ -211,8 +212,8 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
     of_parts = any(item.id in grounds.parts for item in evidence)
     if not insists and not of_parts and (names := names_in(grounds.question, recorded)):
         asked = ' '.join(thing for thing in things if thing not in missing or thing in names)
-        return Verdict(refused=f'no row of the evidence names {", ".join(names)}: look with '
-                       f'text={asked!r}')
+        return Verdict(refused=f'no row of the evidence names {", ".join(names)}: look for '
+                       f'{asked}, too')
     if not absent and len(missing) * 2 < len(things):
         return accepted  # a word or two may be said otherwise where the rest fits
     is_all = len(missing) == len(things)
@@ -263,11 +264,17 @@ def _status_missed(text: str, evidence: tuple[EvidenceItem, ...], grounds: Groun
     return asked[0]
 
 
-def _counted_part(evidence: Iterable[EvidenceItem], grounds: Grounds) -> str:
-    """Return a run within another that stands among tasks where these are counted, or ''."""
-    if not _COUNTED_TASKS.search(grounds.question):
+def _part_for_task(evidence: Iterable[EvidenceItem], grounds: Grounds) -> str:
+    """Return a run within another that stands for a task where tasks are asked for, or ''.
+
+    Where it is asked which task it was, parts may stand beside the task that they are of.
+    """
+    items = list(evidence)
+    if not _COUNTED_TASKS.search(grounds.question) and not (
+            _WHICH_TASK.search(grounds.question)
+            and all(item.id in grounds.parts for item in items)):
         return ''
-    return next((item.id for item in evidence if item.id in grounds.parts), '')
+    return next((item.id for item in items if item.id in grounds.parts), '')
 
 
 def _overcounted(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> int:

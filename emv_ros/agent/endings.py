@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time, timedelta, tzinfo
 
@@ -11,12 +12,14 @@ from emv_ros.agent.asked import asks_whether_done, described_things, things_in
 from emv_ros.agent.asked_times import asked_times, evidence_window
 from emv_ros.agent.checks import Grounds, things_recorded
 from emv_ros.agent.console.library import Library
+from emv_ros.agent.console.meant import done_within
 from emv_ros.agent.console.rows import local
 from emv_ros.agent.prompt import listed
 from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import in_words, without_echo
 from emv_ros.errors import EmvError
-from emv_ros.memory.queries import Window
+from emv_ros.memory import queries
+from emv_ros.memory.queries import Page, Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
 from emv_ros.timeline import Interval, days_between, local_date
@@ -25,6 +28,9 @@ from emv_ros.timeline import Interval, days_between, local_date
 NEAR = 0.55
 BEST = 5
 PRINTED = "print(*rows, sep='\\n')"
+# Of more rows than MOST the first and the last.
+PRINTED_ENDS = "print(f'{len(rows)} rows:', *rows[:3], '…', *rows[-3:], sep='\\n')"
+MOST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,25 +122,48 @@ class Endings:
                 if self.library.exact.described(thing):
                     return f'rows = seen({thing!r})[-{BEST}:]\n{PRINTED}'
         asked = self._asked()
+        if asked and not things_in(self.question):
+            return self.look() if self._were_tasks(asked) else ''
         hits = self.hits(BEST, asked)
         if not hits or not (_is_near(hits)
                             or things_recorded(self.question, self._words_then(asked))):
             return ''
         return self.look()
 
+    def _were_tasks(self, asked: Interval) -> bool:
+        """Whether anything was done in a time, of which it is said that nothing was."""
+        return self.has_exact and bool(next(iter(queries.skill_events(
+            self.library.store, self.library.windows.within(asked.start_ns, asked.end_ns),
+            top_only=True, page=Page(limit=1))), None))
+
     def look(self) -> str:
         """Return a command that looks in the stead of a model which did not.
 
-        Where the question names a time and no thing, that is for the activities of that time.
+        That is for the tasks of the time that is asked about, which the things that are asked
+        about mean where there are any; then for words that hold all these; then a search.
         """
         named, asked, zone = self.library.windows.asked, self._asked(), self.library.zone
         # Whole days as they are named; of a moment also what lies a little beside it.
-        if asked and named and _is_of_days(named, zone):
+        if named and (asked is None or _is_of_days(named, zone)):
             asked = named
-        when = '' if asked is None else f'when={_words_of(asked, zone)!r}'
-        if when and self.has_exact and not things_in(self.question):
-            return f'rows = goals({when})\n{PRINTED}'
-        return f'rows = search({", ".join(filter(None, (repr(self.question), when)))}, k={BEST})'
+        when = _words_of(asked, zone) if asked else ''
+        return (self._exact_look(when) if self.has_exact else '') or (
+            f'rows = search({_arguments(self.question, when=when)}, k={BEST})')
+
+    def _exact_look(self, when: str) -> str:
+        """Return a command for all that fits, '' where nothing does."""
+        things = ' '.join(things_in(self.question))
+        if not things:
+            return f'rows = goals({_arguments(when=when)})\n{PRINTED}' if when else ''
+        exact = self.library.exact
+        for name, found in (
+                ('goals', lambda: exact.goals(things, None, None, None, when or None, None)),
+                ('speech', lambda: exact.speech(things, None, None, None, when or None, None))):
+            with suppress(EmvError):
+                if rows := found():
+                    first = f'rows = {name}({_arguments(text=things, when=when)})'
+                    return f'{first}\n{PRINTED if len(rows) <= MOST else PRINTED_ENDS}'
+        return ''
 
     def grounds(self, outputs: str) -> Grounds:
         """Return what an answer is checked against; `outputs` are those of this run."""
@@ -163,10 +192,23 @@ class Endings:
         return evidence_window(self.question, times)
 
     def _text_of(self, item: EvidenceItem) -> str:
-        """Return the words behind a piece of evidence, also those that it was asked for with."""
+        """Return the words behind a piece of evidence: what a task was asked for with and took."""
         shown = self.library.shown
-        trigger = getattr(shown.records.get(item.id), 'trigger', '')
-        return f'{self.words.text_of(item)} {trigger} {shown.explained.get(item.id, "")}'
+        record = shown.records.get(item.id)
+        texts = [self.words.text_of(item), shown.explained.get(item.id, '')]
+        if isinstance(record, SkillEvent):
+            texts.append(record.trigger)
+            if not record.goal_stack:
+                within = self.library.windows.within(item.start_ns, item.end_ns)
+                texts += done_within(self.library.store, replace(
+                    within, robots=(item.robot,) if item.robot else within.robots), record.skill)
+        return ' '.join(texts)
+
+
+def _arguments(*given: str, **named: str) -> str:
+    """Return arguments as a command writes them; those that are '' are left out."""
+    return ', '.join((*map(repr, given),
+                      *(f'{name}={value!r}' for name, value in named.items() if value)))
 
 
 def _words_of(span: Interval, zone: tzinfo) -> str:

@@ -21,7 +21,7 @@ _WHETHER = (r'^\W*(?:(?!wh|there|you|in|on|by|of|from|how|at)\w+ ){0,2}'
             r'(?:did|have|has|was|were|is|are|could)\b')
 # Kinds of question; what the first pattern finds in a question is its kind.
 KINDS = (r'order\b', r'each of', r'(?:prep|preparing) for\b',
-         r'(?:of the|there are) two|(?:the|and the) same|in your hand',
+         r'same', r'(?:of the|there are) two|in your hand',
          r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
          r'how (?:many|often)|number of|count', r'how (?:long|much time)',
          rf'{_WHETHER}.*\b(?:manage\w*|able|succe\w+|work(?:ed)? out|fail\w*)\b',
@@ -37,7 +37,7 @@ KINDS = (r'order\b', r'each of', r'(?:prep|preparing) for\b',
          r'(?:around|about|shortly (?:after|before)|at) \d|(?:after|before) \d',
          r'before|after', r'which days?|(?:what|which) date', r'when|(?:what|which) time',
          r'say|said|tell(?! me)|told|mention\w*', r'summar|highlight|describe',
-         r'(?:in|during) (?:which|what)|'
+         r'(?:in|during) (?:which|what)(?: of)?(?: your)? (?:task|job|activit)\w*|'
          r'(?:task|job|activit)\w*\b.*\b(?:with|need\w*|handle|took|use\w*|made)',
          r'what did you do|(?:task|job|activit)\w*|what have you|everything|busy',
          r'(?:what|which)\b.*\b(?:object|thing|one)s?',

@@ -49,7 +49,7 @@ _HOUSE: tuple[tuple[str, str, str, str, str, Values, str], ...] = (
      {'person': 'Peter'}, 'the door was locked'),
     ('CleanWindow', '2025-05-05 09:00:00', '2025-05-05 09:30:00', '', '', {}, ''),
     ('WipeGlass', '2025-05-05 09:05:00', '2025-05-05 09:20:00', '', 'CleanWindow',
-     {'thing': 'sponge'}, ''),
+     {'thing': 'sponge', 'mode': 'wet'}, ''),
     ('TakeThing', '2025-05-05 09:02:00', '2025-05-05 09:02:20', 'failed', 'CleanWindow',
      {'thing': 'rag'}, 'it slipped'),
     ('ScrapeGlass', '2025-05-05 09:21:00', '2025-05-05 09:22:00', '', 'CleanWindow',

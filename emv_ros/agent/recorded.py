@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from emv_ros.agent.answers import EvidenceItem
@@ -18,7 +18,7 @@ from emv_ros.agent.roots import root_of
 from emv_ros.errors import NotFoundError
 from emv_ros.memory import queries, schema
 from emv_ros.memory.documents import named_values, text_of
-from emv_ros.memory.names import squash
+from emv_ros.memory.names import spellings, squash
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent, Utterance
@@ -58,7 +58,7 @@ class RecordedWords:
         row, before_ns = schema.DocumentRow, self._window.before_ns
         found = session.execute(
             select(row.kind, row.ref_id, row.text, row.end_ns)
-            .where(row.text.ilike(_pattern(word), escape='\\'),
+            .where(_likes(row.text, word),
                    *Scope.of(self._store, session, self._window).conditions())
             .where(*(() if self._has_nodes else (row.kind != 'node',)))
             .limit(MAX_CANDIDATES)).all()
@@ -66,10 +66,10 @@ class RecordedWords:
                 else self._words_of(kind, ref_id) for kind, ref_id, text, _ in found]
 
     def _things(self, session: Session, word: str) -> list[str]:
-        thing, window, pattern = schema.SceneObjectRow, self._window, _pattern(word)
-        query = select(thing.name + ' ' + thing.instance + ' ' + thing.state).where(or_(
-            thing.name.ilike(pattern, escape='\\'), thing.instance.ilike(pattern, escape='\\'),
-            thing.state.ilike(pattern, escape='\\'))).distinct()
+        thing, window = schema.SceneObjectRow, self._window
+        query = select(thing.name + ' ' + thing.instance + ' ' + thing.state).where(or_(*(
+            _likes(column, word) for column in (thing.name, thing.instance, thing.state)
+        ))).distinct()
         if window.robots:
             query = query.where(
                 thing.robot_id.in_(list(self._store.robot_ids(session, window.robots))))
@@ -140,6 +140,6 @@ def _repeats(heard: str, answer: str) -> bool:
         len(answer) >= MIN_ECHO_CHARS and answer in heard)
 
 
-def _pattern(word: str) -> str:
-    escaped = root_of(word).replace('\\', r'\\').replace('%', r'\%').replace('_', r'\_')
-    return f'%{escaped}%'
+def _likes(column: Any, word: str) -> ColumnElement[bool]:
+    """Return the condition that a text may mention a word, however it is spelt."""
+    return or_(*(column.icontains(root_of(spelt), autoescape=True) for spelt in spellings(word)))

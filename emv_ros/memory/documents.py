@@ -45,8 +45,9 @@ def _text_of(record: Record | Node, called: str) -> str | None:
     match record:
         case SkillEvent():
             values = dict.fromkeys(value for _, value in named_values(record.parameters))
+            skill = record.skill.replace('\0', ' ')  # as it is stored
             return ' '.join((
-                f'{record.skill} ({words_of_name(record.skill)})', str(record.status),
+                f'{skill} ({words_of_name(skill)})', str(record.status),
                 record.narration, '; '.join(values)))
         case Utterance():
             return f'{record.speaker}: {record.text}' if record.speaker else record.text

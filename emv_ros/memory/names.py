@@ -19,6 +19,9 @@ _PLURALS = {
     'children': 'child', 'feet': 'foot', 'halves': 'half', 'knives': 'knife', 'leaves': 'leaf',
     'loaves': 'loaf', 'men': 'man', 'mice': 'mouse', 'people': 'person', 'shelves': 'shelf',
     'teeth': 'tooth', 'wolves': 'wolf', 'women': 'woman'}
+# How words end, British and American: 'programme', 'colour', 'centre', 'organise', 'grey'.
+_SPELLINGS = (('ogramme', 'ogram'), ('our', 'or'), ('tre', 'ter'), ('ise', 'ize'),
+              ('logue', 'log'), ('tyre', 'tire'), ('grey', 'gray'))
 _OES = ('canoes', 'does', 'goes', 'shoes', 'toes')  # whose singular ends in 'oe'
 
 
@@ -60,6 +63,17 @@ def stem(word: str) -> str:
             word.endswith('oes') and word not in _OES):
         return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith('s') and not word.endswith('ss') else word
+
+
+def spellings(word: str) -> list[str]:
+    """Return a word, lower case, as it is spelt, and as others spell it, British or American."""
+    word = word.lower()
+    bare = word.removesuffix('s')
+    for pair in _SPELLINGS:
+        for one, other in (pair, pair[::-1]):
+            if bare.endswith(one) and (len(bare) > len(one) + 1 or bare == one):
+                return [word, bare.removesuffix(one) + other + word[len(bare):]]
+    return [word]
 
 
 def names_like(session: Session, column: Any, asked: str) -> list[str]:

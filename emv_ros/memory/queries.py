@@ -21,7 +21,7 @@ from emv_ros.memory.documents import text_of
 from emv_ros.memory.dropped import PREFIX
 from emv_ros.memory.entities import entities_called, stands_for
 from emv_ros.memory.letter_case import equals, holds
-from emv_ros.memory.names import match_names, names_like, stem
+from emv_ros.memory.names import match_names, names_like, spellings, stem
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
@@ -357,7 +357,7 @@ def _says(event: SkillEvent, text: str) -> bool:
 def _forms(text: str) -> list[set[str]]:
     """Return of each word how it may stand in a document; a text of no words stands as it is."""
     words = _WORDS.findall(text.lower()) or [' '.join(text.lower().split())]
-    return [{word, stem(word)} for word in words]
+    return [{form for spelt in spellings(word) for form in (spelt, stem(spelt))} for word in words]
 
 
 def _documents_with(text: str, kind: str) -> Select[int]:

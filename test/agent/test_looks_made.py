@@ -50,6 +50,39 @@ def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
         message['content'] for message in model.prompts[-1] if message['role'] == 'assistant')
 
 
+@pytest.mark.parametrize(('question', 'look', 'reply', 'told'), [
+    ('How many days have passed since you had to mop?', "rows = goals(text='mop')",
+     "answer(f'{(now().date() - rows[-1].start.date()).days} days ago', evidence=rows)",
+     '1 days ago'),
+    ('What did you do right before you mopped on March 6?',
+     "rows = goals(text='mopped', when='2025-03-06 to 2025-03-06')",
+     'answer(told(before(rows[-1])), evidence=rows + before(rows[-1]))', 'vacuum'),
+    ('Who told you about the holidays?', "rows = speech(text='holidays')",
+     'answer(rows[0].speaker, evidence=rows)', 'Ada'),
+    ('Why was the gardener here?', "rows = search('Why was the gardener here?', k=5)",
+     "not_recorded('nothing')", '')])
+def test_the_things_that_are_asked_about_are_looked_up(
+        days: Household, question: str, look: str, reply: str, told: str) -> None:
+    days.say('2025-03-06 10:00', 'the holidays begin', 'Ada')
+    model = ScriptedModel([UNKNOWN, UNKNOWN, code(reply)])
+    answer = days.ask(question, model, NOW)
+    assert answer.answer == told
+    looks = [step['code'] for step in days.store.get('query', answer.query_id).trace
+             if step.get('by') == 'agent']
+    assert looks[0].startswith(f'{look}\nprint(*rows' if told else look)
+
+
+def test_of_many_rows_the_first_and_the_last_are_shown(home: Household) -> None:
+    for day in range(1, 21):
+        home.run('Vacuum', f'2025-02-{day:02} 14:00', f'2025-02-{day:02} 14:30')
+    model = ScriptedModel([UNKNOWN, UNKNOWN, code("answer(f'{len(rows)} times', evidence=rows)")])
+    answer = home.ask('How often did you vacuum?', model, NOW)
+    assert answer.answer == '20 times'
+    shown = model.last_prompt.partition('20 rows:\n')[2].splitlines()
+    assert [line.split()[1] if line[0] == 's' else line for line in shown[:7]] == [
+        '2025-02-01', '2025-02-02', '2025-02-03', '…', '2025-02-18', '2025-02-19', '2025-02-20']
+
+
 def test_without_exact_functions_the_look_is_a_search(days: Household) -> None:
     model = ScriptedModel([GIVES_UP, FROM_ROWS])
     answer = days.ask('What did you do on March 6?', model, NOW,
@@ -57,6 +90,14 @@ def test_without_exact_functions_the_look_is_a_search(days: Household) -> None:
     looks = [step['code'] for step in days.store.get('query', answer.query_id).trace
              if step.get('by') == 'agent']
     assert len(looks) == 1 and looks[0].startswith("rows = search('What did you do on March 6?', ")
+
+
+def test_that_nothing_was_done_is_doubted_where_something_was(days: Household) -> None:
+    wrong = code("rows = events(skill='CheckRooms', when='March 6')",
+                 "answer(told(rows), evidence=rows) if rows else not_recorded('nothing was done')")
+    answer = days.ask('List everything you were busy with on March 6.',
+                      ScriptedModel([wrong, FROM_ROWS]), NOW)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'mop')
 
 
 def test_a_look_that_finds_nothing_leaves_it_not_recorded(days: Household) -> None:

@@ -6,7 +6,7 @@ from memory_parts import at, report, said
 import pytest
 
 from emv_ros.memory import queries
-from emv_ros.memory.names import match_names, stem
+from emv_ros.memory.names import match_names, spellings, stem
 from emv_ros.memory.queries import Page, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Annotation, Node, Scene, SceneObject, Status
@@ -151,6 +151,14 @@ def test_names_as_people_write_them(asked: str, found: Sequence[str]) -> None:
     ('potatoes', 'potato'), ('shoes', 'shoe'), ('Keys', 'key')])
 def test_plurals(word: str, singular: str) -> None:
     assert stem(word) == singular
+
+
+@pytest.mark.parametrize(('word', 'other'), [
+    ('Colour', 'color'), ('colors', 'colours'), ('programme', 'program'), ('center', 'centre'),
+    ('organise', 'organize'), ('greys', 'grays'), ('tire', 'tyre'), ('hour', ''), ('four', ''),
+    ('42', ''), ('', '')])
+def test_spellings(word: str, other: str) -> None:
+    assert spellings(word) == [word.lower(), *filter(None, (other,))]
 
 
 @pytest.mark.parametrize(('text', 'found'), [

@@ -12,6 +12,7 @@ from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
 from emv_ros.memory import queries
 from emv_ros.memory.documents import text_of as document_of
+from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 
 # Of a text that was copied a row must hold most words.
@@ -67,7 +68,12 @@ class MeantRows:
     def _roots_within(self, row: dict[str, Any]) -> set[str]:
         item = self._shown.items[row['id']]
         window = self._windows.within(item.start_ns, item.end_ns)
-        parts = [row['told'], *(document_of(event) or '' for event in queries.skill_events(
-            self._store, window) if event.goal_stack[:1] == (row['name'],)),
-            *(words.text for words in queries.utterances(self._store, window))]
+        parts = [row['told'], *done_within(self._store, window, row['name']),
+                 *(words.text for words in queries.utterances(self._store, window))]
         return set(roots_of(' '.join(parts).replace('_', ' ')).split())
+
+
+def done_within(store: MemoryStore, window: Window, task: str) -> list[str]:
+    """Return in words what was done in a window for a task of a name."""
+    return [document_of(event) or '' for event in queries.skill_events(store, window)
+            if event.goal_stack[:1] == (task,)]

@@ -115,6 +115,8 @@ def _when(x):
         x = x[0]
     return [x.start, x.end + timedelta(seconds=1)] if hasattr(x, 'id') else x
 
+_TIME_ALONE = re.compile('(?i)today|yesterday|(this|last) (week|month|morning|evening|night)')
+
 def _taken(text, when, others):
     for name in [name for name in others if others[name] is not None]:
         if not isinstance(others[name], str):
@@ -125,6 +127,9 @@ def _taken(text, when, others):
         else:
             text = f'{text} {others[name]}' if text else others[name]
             print(f'({name}= was taken as text=)')
+    if isinstance(text, str) and _TIME_ALONE.fullmatch(text.strip()):
+        print('(text= was taken as when=)')
+        text, when = None, text if when is None else when
     return text, when
 
 def events(skill=None, status=None, goal=None, text=None, start=None, end=None, when=None,
