@@ -6,6 +6,8 @@ Tests marked `both_databases` run twice: over SQLite and over a real PostgreSQL 
 from collections.abc import Iterator
 import os
 from pathlib import Path
+import sqlite3
+from typing import Any
 
 # Before anything imports rclpy, NumPy or litellm, which read these once.
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -19,6 +21,14 @@ os.environ['PYTHONPATH'] = os.pathsep.join(
 import databases  # noqa: E402
 import postgresql  # noqa: E402
 import pytest  # noqa: E402
+from sqlalchemy import Engine, event  # noqa: E402
+
+
+@event.listens_for(Engine, 'connect')
+def _in_no_order(connection: Any, _record: Any) -> None:
+    """Let SQLite give rows in reverse where no order is asked for: PostgreSQL gives any."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute('PRAGMA reverse_unordered_selects = ON')
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -161,7 +161,8 @@ class MemoryStore:
         """Return {id: name} of the named robots that exist, or of all."""
         known: dict[int, str] | None = session.info.get('robot_names')
         if known is None:
-            rows = session.execute(select(schema.RobotRow.id, schema.RobotRow.name))
+            row = schema.RobotRow
+            rows = session.execute(select(row.id, row.name).order_by(row.id))
             known = session.info['robot_names'] = {item.id: item.name for item in rows}
         wanted = set(names)
         return {key: name for key, name in known.items() if not wanted or name in wanted}

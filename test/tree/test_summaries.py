@@ -323,7 +323,8 @@ def test_what_the_model_wrote_of_a_tree_that_changed_meanwhile_is_dropped(store)
         if not stolen:
             with store.writing() as session:
                 row = session.scalars(
-                    select(schema.NodeRow).where(schema.NodeRow.level == 2)).first()
+                    select(schema.NodeRow).where(schema.NodeRow.level == 2)
+                    .order_by(schema.NodeRow.id)).first()
                 stolen.append(row.summary)
                 session.delete(row)
         return pairs(messages)
