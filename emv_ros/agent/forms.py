@@ -21,7 +21,7 @@ from emv_ros.settings import AgentSettings
 CONSOLE, WHOLE_HISTORY, SEARCH_TOOLS = 'console', 'whole_history', 'search_tools'
 # Functions that find all that fits, as the model calls them; the host's have a stroke before.
 EXACT = ('events', 'goals', 'goals_with', 'request', 'where', 'around', 'seen', 'speech', 'before',
-         'after', 'biography', 'moves', 'still', 'during')
+         'after', 'biography', 'moves', 'still', 'during', 'same')
 _BESIDE = {'before': '_beside', 'after': '_beside'}
 # Kept of the prompt for the question and its choices.
 SPARE_TOKENS = 500

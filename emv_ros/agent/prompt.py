@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from emv_ros.agent.examples import Example, two_step_examples
 
-VERSION = 'agent-5'
+VERSION = 'agent-6'
 # What is left of the output of an older command where the prompt outgrows its budget.
 SHORT_CHARS = 200
 CUT = '\n… (cut to save room)'
@@ -34,6 +34,7 @@ seen(name, when=)  where and when an object was seen
 speech(text=, speaker=, when=)  what was said
 search(text, when=, k=8)  prints what is similar to the text
 days(when=)  summaries of days
+same(name, rows, rows)  Yes or No: was a thing the same one in two tasks
 before(row, k=1)  after(row, k=1)  activities just before or after a row
 times(rows)  names(rows)  told(rows)  took(rows)  their times, names, what they are in words, how long they took
 pick(rows_or_value)  which of the choices fits; missing=True which does not

@@ -227,7 +227,8 @@ def test_arguments_that_are_not_there_are_taken_as_words_or_as_a_time(week: Hous
         assert output.text.splitlines() == ['(person= was taken as text=)', '0']
         assert "unexpected keyword argument 'count'" in console.run('events(count=3)').error
         output = console.run("print(names(goals(text='last week')))")
-        assert output.text.splitlines() == ['(text= was taken as when=)', 'SetTable, Vacuum, cooking soup']
+        assert output.text.splitlines() == [
+            '(text= was taken as when=)', 'SetTable, Vacuum, cooking soup']
 
 
 @pytest.mark.parametrize(('choices', 'found'), [((), '0'), (('cup', 'mug'), '3')])

@@ -56,7 +56,7 @@ def test_an_example_answers_nothing_in_an_empty_memory(empty: Household,
         ending = console.library.ending
         # A choice is refused, a denial has no day to rest on, and all else is not recorded.
         refusals = ('got no rows', 'was seen within')
-        assert output.error == '' or (
+        assert output.error == '' or 'one of them has no rows' in output.error or (
             example.choices and any(refusal in output.error for refusal in refusals))
         assert ending is None or not ending.is_answer or not ending.ids
 

@@ -16,6 +16,7 @@ from emv_ros.agent.console.choosing import Choosing
 from emv_ros.agent.console.exact import ExactRows
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import clean, span_of
+from emv_ros.agent.console.same_thing import SameThing
 from emv_ros.agent.console.sessions import session_at
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.tree_calls import TreeCalls
@@ -77,6 +78,7 @@ class Library:
         self._why_stopped = why_stopped
         self.exact = ExactRows(store, searcher, self._windows, self.shown, bool(self.choices))
         self.choosing = Choosing(self.exact, searcher, self._windows, self.shown, self.choices)
+        self._same = SameThing(store, self.exact, self._windows, self.shown)
         self._finder = Finder(store, searcher)
         self._read: set[tuple[str, int]] = set()
         self._searched: dict[tuple[str, Window], list[dict[str, Any]]] = {}
@@ -97,7 +99,7 @@ class Library:
             '_collapse_all_but': tree.collapse_all_but, '_search_node': tree.search_node,
             '_search': self.search, '_look': self.look, '_moves': choosing.moves,
             '_goals_with': exact.goals_with, '_request': exact.request, '_where': exact.where,
-            '_still': choosing.still, '_during': choosing.during}
+            '_still': choosing.still, '_during': choosing.during, '_same': self._same.same}
         ending: dict[str, Callable[..., Any]] = {
             '_answer': self.answer, '_not_recorded': self.not_recorded,
             '_pick': choosing.pick}

@@ -187,6 +187,9 @@ def still(rows, seconds=0):
 def during(rows):
     return [Record(d) for d in _during(_rows_of(rows))]
 
+def same(name, one, two):
+    return _same(name, _rows_of(one), _rows_of(two))
+
 def _rows_of(x):
     return [_id_of(r) for r in (x if isinstance(x, (list, tuple)) else [x])]
 
