@@ -10,7 +10,7 @@ from datetime import time, timedelta, tzinfo
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
 from emv_ros.agent.asked import asks_whether_done, described_things, things_in
 from emv_ros.agent.asked_times import asked_times, evidence_window
-from emv_ros.agent.checks import Grounds, things_recorded
+from emv_ros.agent.checks import MAX_EVIDENCE, Grounds, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.console.meant import done_within
 from emv_ros.agent.console.rows import local
@@ -65,7 +65,7 @@ class Endings:
         dates = sorted({str(local_date(item.start_ns, self.library.zone)) for item in days})
         covered = ', '.join(dates) if len(dates) <= 3 else f'{dates[0]} to {dates[-1]}'
         return Answer(
-            status=QueryStatus.ANSWERED, message=reason, evidence=days,
+            status=QueryStatus.ANSWERED, message=reason, evidence=days[-MAX_EVIDENCE:],
             answer='No, nothing about that is recorded on the days that memory covers '
                    f'({covered}).')
 

@@ -130,3 +130,15 @@ def test_who_said_it_is_none_of_the_two_who_talk(
     model = ScriptedModel([look, GIVES_UP])
     answer = days.ask(question, model, NOW)
     assert days.store.get('query', answer.query_id).trace[0]['output'].startswith('01'[told])
+
+
+def test_no_is_said_of_the_first_of_many_days_and_of_all(home: Household) -> None:
+    for day in range(1, 29):
+        home.run('Vacuum', f'2025-02-{day:02} 14:00', f'2025-02-{day:02} 14:30')
+    home.consolidate()
+    mopped = code("rows = goals(text='mop')",
+                  "answer('Yes', evidence=rows) if rows else not_recorded('nothing was mopped')")
+    answer = home.ask('Is it true that you mopped on 2 February?', ScriptedModel([mopped]), NOW)
+    assert answer.status is QueryStatus.ANSWERED and answer.answer.endswith('(2025-02-02).')
+    answer = home.ask('Did you ever mop?', ScriptedModel([mopped]), NOW)
+    assert answer.answer.endswith('(2025-02-01 to 2025-02-28).') and len(answer.evidence) == 20

@@ -136,9 +136,9 @@ class TreeCalls:
         window = self._windows.narrowed(start, end, when)
         return self._shown.nodes(self._state.view.days(window.start_ns, window.end_ns))
 
-    def covered_days(self, most: int = 20) -> tuple[EvidenceItem, ...]:
-        """Return the days of the question's window that hold records, the latest `most` of them."""
-        rows = self.days(None, None, None)[-most:]
+    def covered_days(self) -> tuple[EvidenceItem, ...]:
+        """Return the days of the question's window that hold records."""
+        rows = self.days(None, None, None)
         return tuple(self._shown.items[row['id']] for row in rows)
 
     def _node_id(self, shown: Any) -> int:
