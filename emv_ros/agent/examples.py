@@ -21,12 +21,11 @@ _WHETHER = (r'^\W*(?:(?!wh|there|you|in|on|by|of|from|how|at)\w+ ){0,2}'
             r'(?:did|have|has|was|were|is|are|could)\b')
 # Kinds of question; what the first pattern finds in a question is its kind.
 KINDS = (r'order\b', r'each of', r'(?:prep|preparing) for\b',
-         r'same', r'(?:of the|there are) two|in your hand',
+         r'same', r'where|(?:which|what) place', r'(?:of the|there are) two|in your hand',
          r'how (?:many|long)\b.*\b(?:ago|since|passed)|how (?:many days|long is it)',
          r'how (?:many|often)|number of|count', r'how (?:long|much time)',
          rf'{_WHETHER}.*\b(?:manage\w*|able|succe\w+|work(?:ed)? out|fail\w*)\b',
          r'why|reason|went wrong (?:when|as|while)|(?:kept|stopped|hindered) you from',
-         r'where|(?:which|what) place',
          r'slip\w*|grasp\w*|hold of|(?:lose|lost) hold|drop\w*',
          r'who\b|whom|whose|wish(?:ed)?\b|request|(?:ask|want)(?:ed)? you\b', _WHETHER,
          r'(?:right|just|directly|immediately|straight) before',

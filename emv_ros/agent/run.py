@@ -84,7 +84,7 @@ class QuestionRun:
         self._refusals = 0
         self._traced = 0  # rows that the trace knows to be shown
         self._repeats = 0
-        self._is_varied = False  # the first command failed, and another is asked for
+        self._is_varied = False  # the first command did nothing, and another is asked for
         self._fixed = form_of(settings).fixed
         # Of the whole history in one prompt one reply answers, whatever it says.
         self._is_single = settings.way == WHOLE_HISTORY
@@ -252,7 +252,7 @@ class QuestionRun:
             if given < verdict.count else '')
 
     def _erred(self, text: str) -> None:
-        """Go on from a command that failed before anything was found.
+        """Go on from a command that failed, or gave up, before anything was found.
 
         Told of the error, a small model gives up. Asked the very same again, which its cache holds,
         it may write something else; if not, a look is made for it.
@@ -273,8 +273,11 @@ class QuestionRun:
         """Accept that nothing is recorded; where memory may hold the very thing, doubt it once.
 
         Where nothing was looked up at all it is no finding: small models copy only the last line
-        of an example.
+        of an example. So it is asked once more.
         """
+        if not (self._library.lookups or self._is_varied or self._is_doubted or self.turns):
+            self._erred(text or 'nothing was looked up')
+            return None
         if not self._is_doubted:
             self._is_doubted = True
             look = self._endings.doubts()
