@@ -31,6 +31,8 @@ from emv_ros.timeline import Interval
 
 MAX_ANSWER_CHARS = 2000
 MAX_EVIDENCE = 20
+# Of a record; e3, an entity, may be what was asked for.
+_ID = re.compile(r'[aginosu]\d+')
 _UNFILLED = re.compile(r'\{\s*(?:len|rows|r|row|times|names|total|first|nodes|n)\b[^}]*\}')
 _NEGATIVE = re.compile(
     r"^\W*(?:no|never|nothing|none|not|i did not|i didn't|i have not|i haven't|i never)\b", re.I)
@@ -104,7 +106,7 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
                  insists: bool = False) -> Verdict:
     """Return the verdict on answer(text, evidence); `insists` where the same was refused before."""
     text = tidy(text)
-    if not text:
+    if not any(map(str.isalnum, text)) or _ID.fullmatch(text):
         return Verdict(refused='the answer is empty: write answer(told(rows), evidence=rows)')
     if squash(text) == squash(grounds.question):
         return Verdict(refused='that is the question: answer from the rows, or call '

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time, timedelta, tzinfo
+import re
 
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
 from emv_ros.agent.asked import asks_whether_done, described_things, things_in
@@ -31,6 +32,9 @@ PRINTED = "print(*rows, sep='\\n')"
 # Of more rows than MOST the first and the last.
 PRINTED_ENDS = "print(f'{len(rows)} rows:', *rows[:3], '…', *rows[-3:], sep='\\n')"
 MOST = 8
+# What came just before and after the only row.
+BESIDE = "\nprint('just before:', *before(rows[0]))\nprint('just after:', *after(rows[0]))"
+_BESIDE = re.compile(r'\b(?:before|after|next|follow\w*|preced\w*)\b', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +165,9 @@ class Endings:
                 ('speech', lambda: exact.speech(things, None, None, None, when or None, None))):
             with suppress(EmvError):
                 if rows := found():
-                    first = f'rows = {name}({_arguments(text=things, when=when)})'
-                    return f'{first}\n{PRINTED if len(rows) <= MOST else PRINTED_ENDS}'
+                    beside = BESIDE if len(rows) == 1 and _BESIDE.search(self.question) else ''
+                    return (f'rows = {name}({_arguments(text=things, when=when)})\n'
+                            f'{PRINTED if len(rows) <= MOST else PRINTED_ENDS}{beside}')
         return ''
 
     def grounds(self, outputs: str) -> Grounds:

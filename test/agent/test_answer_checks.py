@@ -78,7 +78,8 @@ def test_an_answer_that_passes_is_tidied() -> None:
 
 @pytest.mark.parametrize(('text', 'ids', 'told'), [
     ('', ['s1'], 'the answer is empty'),
-    (' \n ', ['s1'], 'the answer is empty'),
+    (' \n ', ['s1'], 'the answer is empty'), (', ,', ['s1'], 'the answer is empty'),
+    ('s1', ['s1'], 'the answer is empty'),
     ('{len(rows)} times', ['s1'], 'use an f-string'),
     ('{rows[0].when}', ['s1'], 'use an f-string'),
     ('yes', [], 'needs evidence'),

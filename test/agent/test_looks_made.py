@@ -32,7 +32,7 @@ def test_a_first_command_that_fails_is_asked_for_again_as_if_it_were_the_first(
     assert 'NameError' in trace[0]['output']
 
 
-@pytest.mark.parametrize('replies', [[UNKNOWN, UNKNOWN, FROM_ROWS], [GIVES_UP, FROM_ROWS]])
+@pytest.mark.parametrize('replies', [[UNKNOWN, UNKNOWN, FROM_ROWS], [GIVES_UP, GIVES_UP, FROM_ROWS]])
 @pytest.mark.parametrize(('question', 'told', 'ids'), [
     ('What did you do on March 6?', 'mop', ['s2']),
     ('What have you done from March 5 to March 6?', 'vacuum, mop', ['s1', 's2']),
@@ -70,6 +70,7 @@ def test_the_things_that_are_asked_about_are_looked_up(
     looks = [step['code'] for step in days.store.get('query', answer.query_id).trace
              if step.get('by') == 'agent']
     assert looks[0].startswith(f'{look}\nprint(*rows' if told else look)
+    assert ('just before: s1 2025-03-05 14:00:00' in model.last_prompt) is ('before' in question)
 
 
 def test_of_many_rows_the_first_and_the_last_are_shown(home: Household) -> None:
@@ -102,7 +103,7 @@ def test_that_nothing_was_done_is_doubted_where_something_was(days: Household) -
 
 def test_a_look_that_finds_nothing_leaves_it_not_recorded(days: Household) -> None:
     answer = days.ask('What did you do on March 3?', ScriptedModel([GIVES_UP]), NOW)
-    assert answer.status is QueryStatus.NOT_RECORDED and answer.rounds == 2
+    assert answer.status is QueryStatus.NOT_RECORDED and answer.rounds == 3
 
 
 def test_a_speaker_whom_the_question_does_not_name_is_left_out(days: Household) -> None:
