@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time, timedelta, tzinfo
 import re
 
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
-from emv_ros.agent.asked import asks_whether_done, described_things, things_in
+from emv_ros.agent.asked import (
+    asks_whether_done,
+    described_things,
+    missing_things,
+    things_in,
+)
 from emv_ros.agent.asked_times import asked_times, evidence_window
 from emv_ros.agent.checks import MAX_EVIDENCE, Grounds, things_recorded
 from emv_ros.agent.console.library import Library
-from emv_ros.agent.console.meant import done_within
+from emv_ros.agent.console.meant import Rows, done_within
 from emv_ros.agent.console.rows import local
 from emv_ros.agent.prompt import listed
 from emv_ros.agent.recorded import RecordedWords
@@ -159,16 +164,23 @@ class Endings:
         things = ' '.join(things_in(self.question))
         if not things:
             return f'rows = goals({_arguments(when=when)})\n{PRINTED}' if when else ''
-        exact = self.library.exact
-        for name, found in (
-                ('goals', lambda: exact.goals(things, None, None, None, when or None, None)),
-                ('speech', lambda: exact.speech(things, None, None, None, when or None, None))):
+        exact, at = self.library.exact, when or None
+        looks: dict[str, Callable[[], Rows]] = {
+            'goals': lambda: exact.goals(things, None, None, None, at, None),
+            'goals_with': lambda: self._holding(exact.goals_with(things, None, at)),
+            'speech': lambda: exact.speech(things, None, None, None, at, None)}
+        for name, found in looks.items():
             with suppress(EmvError):
                 if rows := found():
                     beside = BESIDE if len(rows) == 1 and _BESIDE.search(self.question) else ''
                     return (f'rows = {name}({_arguments(text=things, when=when)})\n'
                             f'{PRINTED if len(rows) <= MOST else PRINTED_ENDS}{beside}')
         return ''
+
+    def _holding(self, rows: Rows) -> Rows:
+        """Return rows if each holds all that is asked about, not only something like it."""
+        held = [self._text_of(self.library.shown.items[row['id']]) for row in rows]
+        return [] if any(missing_things(self.question, text) for text in held) else rows
 
     def grounds(self, outputs: str) -> Grounds:
         """Return what an answer is checked against; `outputs` are those of this run."""

@@ -32,7 +32,8 @@ def test_a_first_command_that_fails_is_asked_for_again_as_if_it_were_the_first(
     assert 'NameError' in trace[0]['output']
 
 
-@pytest.mark.parametrize('replies', [[UNKNOWN, UNKNOWN, FROM_ROWS], [GIVES_UP, GIVES_UP, FROM_ROWS]])
+@pytest.mark.parametrize('replies', [
+    [UNKNOWN, UNKNOWN, FROM_ROWS], [GIVES_UP, GIVES_UP, FROM_ROWS]])
 @pytest.mark.parametrize(('question', 'told', 'ids'), [
     ('What did you do on March 6?', 'mop', ['s2']),
     ('What have you done from March 5 to March 6?', 'vacuum, mop', ['s1', 's2']),
@@ -57,6 +58,8 @@ def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
     ('What did you do right before you mopped on March 6?',
      "rows = goals(text='mopped', when='2025-03-06 to 2025-03-06')",
      'answer(told(before(rows[-1])), evidence=rows + before(rows[-1]))', 'vacuum'),
+    ('When did you get something from the courier?', "rows = goals_with(text='courier')",
+     "answer(f'At {times(rows)}.', evidence=rows)", 'At 2025-03-06 11:00:00 to 11:10:00.'),
     ('Who told you about the holidays?', "rows = speech(text='holidays')",
      'answer(rows[0].speaker, evidence=rows)', 'Ada'),
     ('Why was the gardener here?', "rows = search('Why was the gardener here?', k=5)",
@@ -64,6 +67,9 @@ def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
 def test_the_things_that_are_asked_about_are_looked_up(
         days: Household, question: str, look: str, reply: str, told: str) -> None:
     days.say('2025-03-06 10:00', 'the holidays begin', 'Ada')
+    days.run('TakeDelivery', '2025-03-06 11:00', '2025-03-06 11:10')
+    days.run('Receive', '2025-03-06 11:05', '2025-03-06 11:06', stack=['TakeDelivery'],
+             parameters={'giver': 'courier'})
     model = ScriptedModel([UNKNOWN, UNKNOWN, code(reply)])
     answer = days.ask(question, model, NOW)
     assert answer.answer == told

@@ -1,4 +1,4 @@
-"""same(): whether a thing was the same one in two tasks, by sightings, else by what runs call it."""
+"""same(): whether a thing was the same one in two tasks, as it was seen or as runs call it."""
 
 from households import Household, ScriptedModel, code
 import pytest
