@@ -105,12 +105,13 @@ def test_not_recorded_after_an_answer_takes_nothing_back(week: Household) -> Non
 
 
 def test_not_recorded_is_doubted_once_where_memory_mentions_the_thing(week: Household) -> None:
-    model = ScriptedModel([code("not_recorded('nothing')"), ANSWER])
+    nothing = code("events(skill='Dust')", "not_recorded('nothing')")
+    model = ScriptedModel([nothing, ANSWER])
     answer = week.ask('When did you vacuum?', model)
     assert answer.status is QueryStatus.ANSWERED and answer.rounds == 2
     assert 'These records may tell it' in model.last_prompt
     assert 's1 2025-03-05 14:00:00' in model.last_prompt
-    stubborn = ScriptedModel([code("not_recorded('nothing')")])
+    stubborn = ScriptedModel([nothing])
     assert week.ask('When did you vacuum?', stubborn).status is QueryStatus.NOT_RECORDED
 
 

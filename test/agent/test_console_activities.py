@@ -41,7 +41,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
     # Amounts stand beside their unit; a row gives the time for another look.
     ("events(skill='add_material')[1].text", 'material=cement; amount=5; unit=kg'),
     ("told(events(when=goals(text='clean window'), status='succeeded'))",
-     'clean window, wipe glass sponge, scrape glass spoon 1'),
+     'clean window, wipe glass sponge wet, scrape glass spoon 1'),
     # What went on meanwhile, and what did not.
     ("told(during(events(text='Smooth the joint')))", 'lay bricks')])
 def test_values(life: Household, expression: str, value: str) -> None:
