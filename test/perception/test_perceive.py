@@ -39,7 +39,7 @@ LEFT, RIGHT = (RED, 40, 100), (RED, 200, 100)
 
 def rows(memory, table):
     with memory.reading() as session:
-        return list(session.scalars(select(table)))
+        return list(session.scalars(select(table).order_by(*table.__table__.primary_key)))
 
 
 def with_perception(**changes) -> Settings:
