@@ -12,6 +12,7 @@ from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.console.rows import clean
 from emv_ros.agent.console.windows import Clock
 from emv_ros.memory import queries, schema
+from emv_ros.memory.names import squash
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.retrieval.similarity import Similarity
@@ -64,7 +65,10 @@ def describe(store: MemoryStore, question: str, window: Window, now_ns: int, zon
     for kind, most in NAMES.items():
         names = [clean(name)[:NAME_CHARS] for name in known[kind] if name]
         if len(names) > most:
-            scores = similarity.scores(question, names)
+            asked = squash(question)
+            scores = [score + (squash(name) in asked)
+                      for name, score in zip(names, similarity.scores(question, names),
+                                             strict=True)]
             order = sorted(range(len(names)), key=lambda index: (-scores[index], index))[:most]
             names = [names[index] for index in sorted(order)] + ['…']
         if names:

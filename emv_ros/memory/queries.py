@@ -66,6 +66,7 @@ class Page:
 CHUNK = 500
 ALL = Window()
 EVERY = Page()
+_GOAL = 3  # the level of nodes that are goals
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ def known_names(store: MemoryStore, robots: Iterable[str] = (),
 
     With `before_ns` only those that were recorded before it.
     """
-    skill, annotation = schema.SkillEventRow, schema.AnnotationRow
+    skill, annotation, node = schema.SkillEventRow, schema.AnnotationRow, schema.NodeRow
     with store.reading() as session:
         ids = list(store.robot_ids(session, robots))
 
@@ -337,9 +338,13 @@ def known_names(store: MemoryStore, robots: Iterable[str] = (),
 
         objects = {*distinct(schema.SceneObjectRow.name, schema.SceneObjectRow),
                    *distinct(schema.ObservationRow.name, schema.ObservationRow)}
-        goals = session.scalars(select(annotation.text).where(
-            *known(annotation), annotation.kind == 'goal').distinct())
-        return {'skills': distinct(skill.skill, skill), 'goals': sorted(goals),
+        skills = distinct(skill.skill, skill)
+        goals = {*session.scalars(select(annotation.text).where(
+            *known(annotation), annotation.kind == 'goal').distinct()),
+            *session.scalars(select(node.name).where(
+                node.robot_id.in_(ids), node.level == _GOAL, node.name != '',
+                *(() if before_ns is None else (node.start_ns < before_ns,))).distinct())}
+        return {'skills': skills, 'goals': sorted(goals.difference(skills)),
                 'objects': sorted(objects),
                 'cameras': distinct(schema.ImageRow.camera, schema.ImageRow),
                 'speakers': distinct(schema.UtteranceRow.speaker, schema.UtteranceRow)}
