@@ -99,7 +99,7 @@ def test_evidence_of_the_wrong_mug_is_refused_and_of_the_right_one_is_not(home: 
 
 def test_that_nothing_is_recorded_of_it_is_doubted_with_its_places(home: Household) -> None:
     used, _ = two_mugs(home)
-    model = ScriptedModel([code("not_recorded('nothing tells it')"),
+    model = ScriptedModel([*[code("not_recorded('nothing tells it')")] * 2,
                            code(f"answer('Yes, in the sink.', evidence=[{used[-1]!r}])")])
     answer = home.ask(QUESTION, model, NOW)
     assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'Yes, in the sink.')

@@ -46,7 +46,7 @@ def test_an_end_without_a_look_is_told_so_once(day: Household) -> None:
     assert (answer.status, answer.rounds) == (QueryStatus.ANSWERED, 2)
     assert answer.answer == 'take delivery, feed cat'
     idle = day.ask('What did you do on March 5?', ScriptedModel([code("not_recorded('idle')")]))
-    assert (idle.status, idle.rounds, idle.message) == (QueryStatus.NOT_RECORDED, 2, 'idle')
+    assert (idle.status, idle.rounds, idle.message) == (QueryStatus.NOT_RECORDED, 3, 'idle')
 
 
 @pytest.mark.parametrize(('question', 'when', 'ids'), [
