@@ -7,6 +7,7 @@ from emv_ros.agent.asked_times import asked_times
 from emv_ros.agent.console.windows import Clock
 from emv_ros.agent.facts import describe, recorded_span
 from emv_ros.agent.prompt import Turn, build_within, tokens_of
+from emv_ros.memory import queries
 from emv_ros.memory.queries import Window
 from emv_ros.records import Utterance
 from emv_ros.retrieval.similarity import Similarity
@@ -94,3 +95,18 @@ def test_what_a_prompt_gives_up_first() -> None:
         assert 'out 5' in text and 'state of it' in text and 'why?' in text
         assert ('x' * 2000 in text) == (budget >= least + 700)
         assert 'Memory: a day' in ''.join(message['content'] for message in messages)
+
+
+def test_goals_that_runs_are_done_for_are_told_the_one_that_is_asked_about_first(
+        home: Household) -> None:
+    for number, dish in enumerate(('Rice with Meat', 'Carrot Soup', 'Date Balls', 'Lazy Cake',
+                                   'Tomato Soup', 'Onion Soup', 'Bean Soup', 'Cacio e Pepe')):
+        home.run('add', f'2025-03-05 1{number}:00', f'2025-03-05 1{number}:05', stack=[dish])
+    home.run('Vacuum', '2025-03-05 19:00', '2025-03-05 19:10')
+    home.consolidate()
+    known = queries.known_names(home.store)
+    assert 'Cacio e Pepe' in known['goals'] and 'Vacuum' not in known['goals']
+    early = queries.known_names(home.store, before_ns=home.at('2025-03-05 12:00'))['goals']
+    assert early == ['Carrot Soup', 'Rice with Meat']
+    told = facts_of(home, 'Which soup had onions, or the cacio e pepe?', '2025-03-06 09:00')
+    assert 'Cacio e Pepe' in told
