@@ -4,7 +4,8 @@ from households import Household, ScriptedModel, code
 import pytest
 
 from emv_ros.agent.answers import QueryStatus
-from emv_ros.records import Observation
+from emv_ros.records import Observation, SkillReport, Status
+from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
 NOW = '2025-03-09 12:00'
 ONE, TWO = "goals(when='March 3')", "goals(when='March 4')"
@@ -70,3 +71,44 @@ def test_an_answer_rests_on_the_two_tasks(home: Household) -> None:
                       model, NOW)
     assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'No')
     assert [item.id for item in answer.evidence] == ['s1', 's3'] and answer.rounds == 1
+
+
+def test_what_was_done_meanwhile_for_another_task_tells_nothing(home: Household) -> None:
+    bring(home, 3, 'mug_1')
+    bring(home, 4, 'mug_1')
+    home.run('Clean', '2025-03-04 09:00', '2025-03-04 09:05')  # by the same robot, and by another
+    home.run('Grasp', '2025-03-04 09:02', '2025-03-04 09:03', stack=['Clean'],
+             parameters={'object': 'mug_2'})
+    home.run('Grasp', '2025-03-04 09:02', '2025-03-04 09:03', stack=['BringCoffee'], robot='r2',
+             parameters={'object': 'mug_3'})
+    home.run('Pour', '2025-03-04 09:03', '2025-03-04 09:04', stack=['BringCoffee'],
+             parameters={'object': 'coffee_7', 'target': 'mug_1'})
+    home.store.add(Observation(
+        stamp_ns=home.at('2025-03-04 09:01'), end_ns=home.at('2025-03-04 09:02'), name='mug',
+        robot='r2', instance='black', event='given'))
+    with home.console(NOW) as console:
+        one, two = (f"[r for r in goals(text='coffee', when='March {day}') if r.robot == 'r1']"
+                    for day in (3, 4))
+        assert console.value(f"same('mug', {one}, {two})") == 'Yes'
+        assert console.value(f"same('coffee mug', {one}, {two})") == 'Yes'
+
+
+def test_a_task_that_still_runs_lasts_until_now(home: Household) -> None:
+    bring(home, 3, 'mug_1')
+    home.run('BringCoffee', '2025-03-09 11:50', parameters={'person': 'Ada'})
+    home.run('Grasp', '2025-03-09 11:55', '2025-03-09 11:55:20', stack=['BringCoffee'],
+             parameters={'object': 'mug_2'})
+    with home.console(NOW) as console:
+        assert console.value(f"same('mug', {ONE}, goals(when='today'))") == 'No'
+
+
+def test_of_a_time_of_which_clocks_tell_two_each_is_apart(home: Household) -> None:
+    first_ns = home.at('2025-10-26 02:10')  # before clocks go back, and an hour later
+    for hour in range(2):
+        home.store.add_many([SkillReport(
+            stamp_ns=first_ns + hour * HOUR_NS + offset_ns, skill='Fetch', status=status,
+            source_id=f'{hour}', parameters={'object': f'mug_{hour}'})
+            for offset_ns, status in ((0, Status.RUNNING), (MINUTE_NS, Status.SUCCEEDED))])
+    with home.console('2025-10-27 12:00') as console:
+        console.run("rows = goals(text='fetch')")
+        assert console.value("same('mug', rows[0], rows[1])") == 'No'

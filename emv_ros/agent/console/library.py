@@ -78,7 +78,7 @@ class Library:
         self._why_stopped = why_stopped
         self.exact = ExactRows(store, searcher, self._windows, self.shown, bool(self.choices))
         self.choosing = Choosing(self.exact, searcher, self._windows, self.shown, self.choices)
-        self._same = SameThing(store, self.exact, self._windows, self.shown)
+        self._same = SameThing(store, self._windows, self.shown)
         self._finder = Finder(store, searcher)
         self._read: set[tuple[str, int]] = set()
         self._searched: dict[tuple[str, Window], list[dict[str, Any]]] = {}
@@ -110,6 +110,10 @@ class Library:
     def windows(self) -> Windows:
         """The question's own window, and how words of time narrow it."""
         return self._windows
+
+    def spare(self, calls: int) -> None:
+        """Let so many calls be made yet at least: a look of the agent's own needs its few."""
+        self._calls_left = max(self._calls_left, calls)
 
     def guarded(self, looking: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
         """Return functions that look, each of whose calls is counted and tells what is wrong."""
