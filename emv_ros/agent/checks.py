@@ -48,8 +48,8 @@ _UNKNOWN = re.compile(
     r'\bmemory (?:does not|doesn.t) (?:tell|say|hold)\b|^\W*no (?:record|information)\b|'
     r'^\W*(?:not (?:recorded|known|found)|unknown)\W*$', re.I)
 # What makes more of a question than whether a thing was done.
-_IN_ORDER = re.compile(r'\b(?:before|after|while|without|only|always|first|twice|again|than|or|not|'
-                       r'more|enough|alone)\b', re.I)
+_IN_ORDER = re.compile(r'\b(?:before|after|while|without|only|always|never|first|twice|again|than|'
+                       r'or|not|more|enough|alone)\b', re.I)
 _OFFSET = re.compile(r'(\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:[+-]\d{2}:\d{2})?')
 _TASKS = r'(?: of)?(?: your| the)? (?:task|job|activit)(?:s|y|ies)?\b'
 _COUNTED_TASKS = re.compile(rf'\b(?:how many|number of){_TASKS}', re.I)
@@ -175,6 +175,7 @@ def _is_hearsay(evidence: tuple[EvidenceItem, ...], grounds: Grounds, insists: b
     """
     if asks_for_words(grounds.question):
         return False
+    evidence = evidence[:MAX_EVIDENCE]  # what goes out; each is looked up
     others = [item for item in evidence if not grounds.is_own(item)]
     if not others or len(others) == len(evidence):
         return not others
@@ -184,8 +185,10 @@ def _is_hearsay(evidence: tuple[EvidenceItem, ...], grounds: Grounds, insists: b
     return not insists or len(missing) == len(things_in(grounds.question))
 
 
-def _held(evidence: Iterable[EvidenceItem], grounds: Grounds) -> str:
-    return ' '.join(grounds.text_of(item) for item in evidence)
+def _held(evidence: Sequence[EvidenceItem], grounds: Grounds) -> str:
+    """Return the words of evidence: all of what goes out, of the rest those that were shown."""
+    return ' '.join((*map(grounds.text_of, evidence[:MAX_EVIDENCE]),
+                     *(item.text for item in evidence[MAX_EVIDENCE:])))
 
 
 def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds,
@@ -239,14 +242,15 @@ def _is_beside_target(text: str, absent: Sequence[str], grounds: Grounds) -> boo
         is_counted or all(is_mentioned(word, grounds.question) for word in things_in(text)))
 
 
-def _done_in(evidence: Iterable[EvidenceItem], grounds: Grounds) -> EvidenceItem | None:
+def _done_in(evidence: Sequence[EvidenceItem], grounds: Grounds) -> EvidenceItem | None:
     """Return the successful run that did what was asked for, where only that was asked."""
     question = grounds.question
     if (not asks_whether_done(question) or not things_in(question) or names_a_time(question)
             or _IN_ORDER.search(question)
             or any(re.search(word, question, re.I) for word in ASKED_STATUS.values())):
         return None
-    return next((item for item in evidence if grounds.statuses.get(item.id) == 'succeeded'
+    return next((item for item in evidence[:MAX_EVIDENCE]
+                 if grounds.statuses.get(item.id) == 'succeeded'
                  and not missing_things(question, grounds.text_of(item))), None)
 
 
