@@ -49,13 +49,19 @@ _TIME = re.compile(
     r'between|spring|summer|autumn|winter|hours?|minutes?|days?)\b', re.IGNORECASE)
 # Asks for a time and tells none: how long ago, which of all days, the latest of all times.
 _ASKS_TIME = re.compile(
-    r'\bhow (?:many|much) (?:minutes?|hours?|days?|weeks?|months?|years?)'
-    r'(?: ago\b| (?:have |has )?(?:passed|gone by|is it|are there)? ?since\b)?|'
-    r'\b(?:which|what) (?:days?|date|week|month|year)\b|\bmost recent(?:ly)?\b', re.IGNORECASE)
+    r'\bhow (?:long|(?:many|much) (?:different )?'
+    r'(?:time|minutes?|hours?|days?|weeks?|months?|years?))'
+    r'(?: ago\b| (?:have |has |is )?(?:passed|gone by|it been|it|are there)? ?since\b)?|'
+    r'\b(?:which|what) (?:days?|date|weekdays?|week|month|year|time)'
+    r'(?: of (?:the )?(?:day|week|month|year))?\b|\bmost recent(?:ly)?\b', re.IGNORECASE)
 ROLES = ('user', 'robot')
 _WHO_SAID = re.compile(r'\bwho(?:m|se)?\b', re.IGNORECASE)
 _WHETHER_DONE = re.compile(
     r'^\W*(?:is it (?:true|right|correct|so) that|(?:did|have|has|had|was|were)(?:n.t)?)\b',
+    re.IGNORECASE)
+_DENIED = re.compile(
+    r'^\W*is it (?:true|right|correct|so) that (?:the )?\w+ '
+    r'(?:(?:did|have|has|had|was|were)(?: not|n.t)|(?:(?:have|has|had|was|were) )?never)\b',
     re.IGNORECASE)
 _WORDS = re.compile(
     r'\b(?:say|says|said|saying|tell|told|ask|asks|asked|talk\w*|speak|spoke|spoken|speech|mention\w*|'
@@ -156,6 +162,11 @@ def asks_whether_done(question: str) -> bool:
     Not so of how the world stands (`Is the door open?`), of which a memory knows only what it saw.
     """
     return _WHETHER_DONE.match(question) is not None
+
+
+def asks_whether_not_done(question: str) -> bool:
+    """Whether a yes means that it was not done: `Is it true that you did not …`."""
+    return _DENIED.match(question) is not None
 
 
 def asks_who_wished(question: str) -> bool:

@@ -32,6 +32,7 @@ _TELLING = re.compile(
     r'\d|\b(?:today|yesterday|tonight|ago|last|this|morning|noon|afternoon|evening|night|midnight|'
     r'week|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|'
     r'june|july|august|september|october|november|december)\b', re.IGNORECASE)
+_LED = re.compile(r'^(?:before|after|until|till|by) ', re.IGNORECASE)
 # 'the 32nd' may count anything.
 _NTH_ALONE = re.compile(r'^\d+(?:st|nd|rd|th)$')
 
@@ -91,6 +92,13 @@ def evidence_window(question: str, times: Sequence[AskedTime]) -> Interval | Non
     if named is None or any(item.span is None for item in times) or _LEADING_OUT.search(question):
         return None
     return Interval(named.start_ns - MARGIN_NS, named.end_ns + MARGIN_NS)
+
+
+def leading_out(question: str, asked: AskedTime) -> str:
+    """Return 'before', 'after', 'until', 'till' or 'by', as the question says of a time; or ''."""
+    said = r'\W+'.join(map(re.escape, _LED.sub('', asked.words).split()))
+    found = re.search(rf'\b(before|after|until|till|by) (?:the )?{said}', question, re.IGNORECASE)
+    return found[1].lower() if found else ''
 
 
 def _is_on_no_day(said: str, today: date) -> bool:

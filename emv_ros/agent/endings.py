@@ -11,11 +11,12 @@ import re
 from emv_ros.agent.answers import Answer, EvidenceItem, QueryStatus
 from emv_ros.agent.asked import (
     asks_whether_done,
+    asks_whether_not_done,
     described_things,
     missing_things,
     things_in,
 )
-from emv_ros.agent.asked_times import asked_times, evidence_window
+from emv_ros.agent.asked_times import asked_times, evidence_window, leading_out
 from emv_ros.agent.checks import MAX_EVIDENCE, Grounds, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.console.meant import Rows, done_within
@@ -28,7 +29,7 @@ from emv_ros.memory import queries
 from emv_ros.memory.queries import Page, Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
-from emv_ros.timeline import Interval, days_between, local_date
+from emv_ros.timeline import SECOND_NS, Interval, days_between, local_date, to_datetime
 
 # A hit this near to the question speaks against "not recorded"; below, it is about something else.
 NEAR = 0.55
@@ -65,6 +66,8 @@ class Endings:
     def absent(self, reason: str) -> Answer:
         """Say that nothing is recorded; asked whether it was done, that is a no within memory.
 
+        Asked whether it is true that it was not done, it is a yes.
+
         Of a day on which nothing at all is recorded, memory knows no no.
         """
         days = self._covered_days()
@@ -75,19 +78,29 @@ class Endings:
         covered = ', '.join(dates) if len(dates) <= 3 else f'{dates[0]} to {dates[-1]}'
         return Answer(
             status=QueryStatus.ANSWERED, message=reason, evidence=days[-MAX_EVIDENCE:],
-            answer='No, nothing about that is recorded on the days that memory covers '
-                   f'({covered}).')
+            answer=f'{"Yes" if asks_whether_not_done(self.question) else "No"}, nothing about '
+                   f'that is recorded on the days that memory covers ({covered}).')
 
     def _covered_days(self) -> tuple[EvidenceItem, ...]:
-        """Return the days with records; of a question that names times, those of them."""
+        """Return the days with records; of a question that names times, those of them.
+
+        Those before or after a time are not those of it.
+        """
         days, zone = self.library.tree.covered_days(), self.library.zone
         times = asked_times(self.question, self.library.clock)
         if not times:
             return days
-        asked = {day for time in times if time.span is not None
-                 for day in days_between(time.span, zone)}
-        return tuple(item for item in days if asked.intersection(
-            days_between(Interval(item.start_ns, item.end_ns), zone)))
+        kept: dict[str, EvidenceItem] = {}
+        for span, way in ((item.span, leading_out(self.question, item)) for item in times):
+            if span is None:
+                continue
+            asked = set() if way else set(days_between(span, zone))
+            kept |= {item.id: item for item in days if (
+                item.start_ns < span.start_ns if way == 'before' else
+                item.end_ns > span.end_ns if way == 'after' else
+                item.start_ns < span.end_ns if way else
+                asked.intersection(days_between(Interval(item.start_ns, item.end_ns), zone)))}
+        return tuple(item for item in days if item.id in kept)
 
     def best(self, status: QueryStatus, why: str) -> Answer:
         """Return what resembles the question most, under a status that says how it came to it."""
@@ -132,7 +145,7 @@ class Endings:
                     return f'rows = seen({thing!r})[-{BEST}:]\n{PRINTED}'
         asked = self._asked()
         if asked and not things_in(self.question):
-            return self.look() if self._were_tasks(asked) else ''
+            return self.look() if self._were_tasks(self._looked_at() or asked) else ''
         hits = self.hits(BEST, asked)
         if not hits or not (_is_near(hits)
                             or things_recorded(self.question, self._words_then(asked))):
@@ -141,9 +154,11 @@ class Endings:
 
     def _were_tasks(self, asked: Interval) -> bool:
         """Whether anything was done in a time, of which it is said that nothing was."""
-        return self.has_exact and bool(next(iter(queries.skill_events(
-            self.library.store, self.library.windows.within(asked.start_ns, asked.end_ns),
-            top_only=True, page=Page(limit=1))), None))
+        window = self.library.windows.within(asked.start_ns, asked.end_ns)
+        store, first = self.library.store, Page(limit=1)
+        return self.has_exact and bool(
+            queries.skill_events(store, window, top_only=True, page=first)
+            or queries.annotations(store, window, kind='goal', page=first))
 
     def look(self) -> str:
         """Return a command that looks in the stead of a model which did not.
@@ -151,13 +166,16 @@ class Endings:
         That is for the tasks of the time that is asked about, which the things that are asked
         about mean where there are any; then for words that hold all these; then a search.
         """
-        named, asked, zone = self.library.windows.asked, self._asked(), self.library.zone
-        # Whole days as they are named; of a moment also what lies a little beside it.
-        if named and (asked is None or _is_of_days(named, zone)):
-            asked = named
-        when = _words_of(asked, zone) if asked else ''
+        asked = self._looked_at()
+        when = _words_of(asked, self.library.zone) if asked else ''
         return (self._exact_look(when) if self.has_exact else '') or (
             f'rows = search({_arguments(self.question, when=when)}, k={BEST})')
+
+    def _looked_at(self) -> Interval | None:
+        """Return the time of a look: whole days as named, of a moment also a little beside it."""
+        named, asked = self.library.windows.asked, self._asked()
+        is_as_named = named and (asked is None or _is_of_days(named, self.library.zone))
+        return named if is_as_named else asked
 
     def _exact_look(self, when: str) -> str:
         """Return a command for all that fits, '' where nothing does."""
@@ -179,7 +197,7 @@ class Endings:
 
     def _holding(self, rows: Rows) -> Rows:
         """Return rows if each holds all that is asked about, not only something like it."""
-        held = [self._text_of(self.library.shown.items[row['id']]) for row in rows]
+        held = (self._text_of(self.library.shown.items[row['id']]) for row in rows[:MAX_EVIDENCE])
         return [] if any(missing_things(self.question, text) for text in held) else rows
 
     def grounds(self, outputs: str) -> Grounds:
@@ -230,14 +248,15 @@ def _arguments(*given: str, **named: str) -> str:
 
 def _words_of(span: Interval, zone: tzinfo) -> str:
     """Return a span as when= takes it; where it is of whole days, by their dates."""
-    start, end = local(span.start_ns, zone), local(span.end_ns, zone)
+    start, end = local(span.start_ns, zone), local(span.end_ns + SECOND_NS - 1, zone)
     if _is_of_days(span, zone):
         return f'{start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d}'
     return f'{start:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S}'
 
 
 def _is_of_days(span: Interval, zone: tzinfo) -> bool:
-    return local(span.start_ns, zone).time() == local(span.end_ns, zone).time() == time.min
+    start, end = to_datetime(span.start_ns, zone), to_datetime(span.end_ns, zone)
+    return start.date() < end.date() and start.time() == end.time() == time.min
 
 
 def _is_near(hits: Sequence[Hit]) -> bool:
