@@ -40,6 +40,8 @@ MAX_REPEATS = 3
 # Ids of new rows that the trace keeps of one command.
 MAX_TRACED = 500
 MAX_REFUSALS = 3
+# What a look calls at most: rows, and what came before and after.
+LOOK_CALLS = 3
 # Of the prompt's budget, at most one part in so many is for the tree.
 STATE_PART = 3
 FORCED = ('No more rounds. Write one last command: answer(text, evidence=rows) with what was '
@@ -116,6 +118,7 @@ class QuestionRun:
 
     def _forced(self, why: str) -> Answer:
         """Ask one last time; else give the best evidence under the status LIMIT."""
+        self._limits.check()
         if not self._library.shown.found and self._library.lookups:
             # Searches for other words found nothing; memory may hold the very thing all the same.
             look = '' if self._is_doubted else self._endings.doubts()
@@ -295,6 +298,7 @@ class QuestionRun:
         """
         self.turns = [turn for turn in self.turns if not turn.is_dead]
         self._trace.append({'round': self.rounds, 'by': 'agent', 'code': look})
+        self._library.spare(LOOK_CALLS)
         ran = self._sandbox.run(look)
         self._library.shown.notes.clear()  # they tell a model of its own arguments
         output = self._text(ran)

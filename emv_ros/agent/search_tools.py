@@ -52,8 +52,8 @@ def _printed(found):
 def search_text(text, k=8):
     return _printed([Record(d) for d in _search_text(text, k)])
 
-def search(text, *_, **__):  # what refusals of an answer propose
-    return search_text(text)
+def search(text, *_, when=None, k=8, **__):  # what refusals of an answer propose, and looks do
+    return search_text(text, k) if when is None else search_time(when, k)
 
 def search_time(when, k=8):
     return _printed([Record(d) for d in _search_time(when, k)])
