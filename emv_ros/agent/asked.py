@@ -16,30 +16,31 @@ from emv_ros.memory.names import spellings, stem
 # Words that ask, tell a time, or that any memory holds.
 GENERIC = frozenset("""
 a able about above across action activities activity after afternoon afterwards again ago all also
-always am an and any anybody anyone anything april are around as ask asked at august autumn away be
-became because been before began being below between both busy but by came can caught clock complete
-completed concern concerning could count date day days deal december describe detail detect detected
-did different directly do does doing done down during each earlier early eight either else end ended
-ends episode episodes evening ever every everything exactly fail failed failing fails failure fall
-february few find first five follow followed following for found four friday from full gave get
-getting give given go goal goals going gone got had handle handled happen happened happens has have
-having he hear heard hello her here hers hey hi highlight highlights him his history hold hour hours
-how i if in instance into is it item its january job jobs july june just keep kept kind know last
-lately later latest least leave left like likes list long lose lost made make manage managed many
-march may me memory mention midnight minute minutes moment monday month months more morning most
-much my name named near need never new next night nine no none noon not nothing november now number
-o'clock object objects october of off often ok okay on once one only or order other our out over
-part passed past people perform performed person pieces place please pm possible previous probably
-put quickly ran reason recently record recorded regarding remember request right robot run said same
-saturday saw say search searched searches searching second seconds see seen september seven she
-short shortly should show since six skill so some somebody someone something soon spend spent spring
-start started state status still stop stopped succeed succeeded success successful summarize summary
-summer sunday take taken talk task tasks tell telling ten than thank thanks that the their them then
-there these they thing things this those three through thursday till time times to today together
-told tomorrow tonight took total tried true try tuesday two unable under until up us use used user
-vain very visible want wanted was we wednesday week weeks well went were what whatever when where
-whether which while who whole whom whose why will winter wish wished with without word words work
-worked works would wrong year years yes yesterday yet you your yours
+always am an and any anybody anyone anything april are around as ask asked at attempt attempts
+august autumn away be became because been before began being below between both busy but by came
+can caught clock complete completed concern concerning could count date day days deal december
+describe detail detect detected did different directly do does doing done down during each earlier
+early eight either else end ended ends episode episodes evening ever every everything exactly fail
+failed failing fails failure fall february few find first five follow followed following for found
+four friday from full gave get getting give given go goal goals going gone got had handle handled
+happen happened happens has have having he hear heard hello her here hers hey hi highlight
+highlights him his history hold hour hours how i if in instance into is it item its january job
+jobs july june just keep kept kind know last lately later latest least leave left like likes list
+long lose lost made make manage managed many march may me memory mention midnight minute minutes
+moment monday month months more morning most much my name named near need never new next night nine
+no none noon not nothing november now number o'clock object objects october of off often ok okay on
+once one only or order other our out over part passed past people perform performed person piece
+pieces place please pm possible previous probably put quickly ran reason recently record recorded
+regarding remember request right robot run said same saturday saw say search searched searches
+searching second seconds see seen september seven she short shortly should show since six skill so
+some somebody someone something soon spend spent spring start started state status still stop
+stopped succeed succeeded success successful summarize summary summer sunday take taken talk task
+tasks tell telling ten than thank thanks that the their them then there these they thing things
+this those three through thursday till time times to today together told tomorrow tonight took
+total tried true try tuesday two unable under until up us use used user vain very visible want
+wanted was we wednesday week weeks well went were what whatever when where whether which while who
+whole whom whose why will winter wish wished with without word words work worked works would wrong
+year years yes yesterday yet you your yours
 """.split())  # noqa: SIM905
 _WORD = re.compile(r"[^\W\d_]{2,}(?:'[a-z]+)?")
 _TIME = re.compile(

@@ -19,7 +19,7 @@ from emv_ros.agent.asked import (
 from emv_ros.agent.asked_times import asked_times, evidence_window, leading_out
 from emv_ros.agent.checks import MAX_EVIDENCE, Grounds, things_recorded
 from emv_ros.agent.console.library import Library
-from emv_ros.agent.console.meant import Rows, done_within
+from emv_ros.agent.console.meant import Rows, done_within, words_around
 from emv_ros.agent.console.rows import local
 from emv_ros.agent.prompt import listed
 from emv_ros.agent.recorded import RecordedWords
@@ -227,16 +227,22 @@ class Endings:
         return evidence_window(self.question, times)
 
     def _text_of(self, item: EvidenceItem) -> str:
-        """Return the words behind a piece of evidence: what a task was asked for with and took."""
+        """Return the words behind a piece of evidence: of a run also those of the task around it.
+
+        A task was asked for with words, and holds what was done for it; a part of it need not
+        name again whom it is for.
+        """
         shown = self.library.shown
         record = shown.records.get(item.id)
         texts = [self.words.text_of(item), shown.explained.get(item.id, '')]
         if isinstance(record, SkillEvent):
-            texts.append(record.trigger)
-            if not record.goal_stack:
-                within = self.library.windows.within(item.start_ns, item.end_ns)
-                texts += done_within(self.library.store, replace(
-                    within, robots=(item.robot,) if item.robot else within.robots), record.skill)
+            window = self.library.windows.within(item.start_ns, item.end_ns)
+            if item.robot:
+                window = replace(window, robots=(item.robot,))
+            texts += [record.trigger, *(
+                words_around(self.library.store, window, record.goal_stack[0])
+                if record.goal_stack else
+                done_within(self.library.store, window, record.skill))]
         return ' '.join(texts)
 
 

@@ -378,3 +378,17 @@ def test_a_task_bears_out_what_was_done_for_it(home: Household) -> None:
     asked = 'When did you take a delivery from the {}?'
     assert home.ask(asked.format('courier'), ScriptedModel([taken])).rounds == 1
     assert home.ask(asked.format('newspaper'), ScriptedModel([taken])).rounds > 1  # said, not done
+
+
+def test_a_part_bears_out_whom_its_task_was_for(home: Household) -> None:
+    for day, person in (('05', 'Ada'), ('06', 'Bea')):
+        home.run('BringTea', f'2025-03-{day} 09:00', f'2025-03-{day} 09:10',
+                 parameters={'person': person})
+        home.run('Grasp', f'2025-03-{day} 09:01', f'2025-03-{day} 09:02', 'failed',
+                 stack=['BringTea'], parameters={'object': f'mug {day}'})
+    part = code("rows = events(skill='Grasp', when='March 5')",
+                'answer(rows[0].thing, evidence=rows)')
+    asked = 'Which thing could you not grasp at the first attempt on March 5, for {}?'
+    answer = home.ask(asked.format('Ada'), ScriptedModel([part]))
+    assert (answer.answer, answer.rounds) == ('mug 05', 1)
+    assert home.ask(asked.format('Bea'), ScriptedModel([part])).rounds > 1

@@ -136,3 +136,18 @@ def test_at_a_limit_the_choice_is_what_search_bears_out(life: Household) -> None
     answer = life.ask('What about the garage?', model, '2025-05-05 18:00',
                       choices=('dishwasher', 'garage'))
     assert answer.status is QueryStatus.LIMIT and answer.choice == 1
+
+
+@pytest.mark.parametrize('choices', [
+    ('butter -> onion -> carrot', 'carrot -> butter -> onion', 'onion -> carrot -> butter'),
+    ('butter -> cube -> carrot', 'cube -> butter -> carrot', 'carrot -> butter -> cube')])
+def test_an_order_is_of_what_was_done_and_of_one_goal(
+        home: Household, choices: tuple[str, ...]) -> None:
+    """The goal is called after what came last; another one goes on beside it."""
+    for minute, goal, thing in ((0, 'Chicken', 'cube'), (1, 'Carrot Soup', 'butter'),
+                                (2, 'Chicken', 'sumac'), (3, 'Carrot Soup', 'onion'),
+                                (4, 'Carrot Soup', 'cube'), (5, 'Carrot Soup', 'carrot')):
+        home.run('add', f'2025-03-05 09:0{minute}', f'2025-03-05 09:0{minute}:30', stack=[goal],
+                 parameters={'ingredient': thing})
+    with home.console('2025-03-06 12:00', choices=choices) as console:
+        assert console.value("pick(events(skill='add'))") == choices[0]

@@ -60,8 +60,11 @@ class Choosing:
             self._shown.parsed(key)
             evidence = self._shown.items[key]
             words, facts = self._words_of(key)
-            found.texts.append(words)
-            found.facts.append(facts)
+            goals = tuple(getattr(self._shown.records[key], 'goal_stack', ()))
+            found.texts.append(' '.join((words, *goals)))
+            found.facts.append((*goals, *facts))
+            found.goals.append(goals)
+            found.told.append(words)
             found.spans.append(Interval(evidence.start_ns, evidence.end_ns))
         elif isinstance(item, (date, list, tuple)):  # datetimes, too, and stretches of still()
             first, last = (item[0], item[-1]) if isinstance(item, (list, tuple)) and item else (
@@ -73,12 +76,12 @@ class Choosing:
             found.values.append(item)
 
     def _words_of(self, key: str) -> tuple[str, tuple[str, ...]]:
-        """Return all words of a row, and what it says in single values: names, amounts, goals."""
+        """Return all words of a row besides its goals, and its single values: names, amounts."""
         record = self._shown.records[key]
         row = row_of(parsed[0], record, self._windows.clock.zone) if (
             parsed := parse_id(key)) else {}
-        facts = [*getattr(record, 'goal_stack', ()), *row['parameters'].values(), row['name'],
-                 row['place'], row['state'], row['speaker'], row['text'], row['status']]
+        facts = [*row['parameters'].values(), row['name'], row['place'], row['state'],
+                 row['speaker'], row['text'], row['status']]
         words = f'{row["name"]} {row["text"]} {document_of(record) or ""}'
         return ' '.join((words, *facts)), tuple(fact for fact in facts if fact)
 

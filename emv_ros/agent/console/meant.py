@@ -77,3 +77,9 @@ def done_within(store: MemoryStore, window: Window, task: str) -> list[str]:
     """Return in words what was done in a window for a task of a name."""
     return [document_of(event) or '' for event in queries.skill_events(store, window)
             if event.goal_stack[:1] == (task,)]
+
+
+def words_around(store: MemoryStore, window: Window, task: str) -> list[str]:
+    """Return in words the tasks of a name that went on in a window, and what asked for them."""
+    return [f'{document_of(event) or ""} {event.trigger}' for event in queries.skill_events(
+        store, window, skill=task, top_only=True)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import combinations
 import re
 from typing import Any
 
@@ -43,6 +44,8 @@ class Given:
 
     texts: list[str] = field(default_factory=list)
     facts: list[tuple[str, ...]] = field(default_factory=list)  # of each row, its single values
+    goals: list[tuple[str, ...]] = field(default_factory=list)  # what each row was done for
+    told: list[str] = field(default_factory=list)  # what each row says besides its goals
     spans: list[Interval] = field(default_factory=list)
     moments: list[Interval] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
@@ -64,7 +67,7 @@ def pick(choices: Sequence[str], given: Given, clock: Clock, similarity: Similar
     elif all(_QUANTITY.match(choice) for choice in choices):
         scores = _by_number(choices, given)
     elif all(len(_ORDER.split(choice)) > 1 for choice in choices) and given.texts:
-        scores = _by_order(choices, given.texts)
+        scores = _by_order(choices, given)
     else:
         values = [str(value) for value in given.values]
         facts = {frozenset(roots(fact)) for row in given.facts for fact in row}
@@ -144,22 +147,34 @@ def _in_seconds(number: float, unit: str, given: Given) -> float:
     return number * _SECONDS.get(unit, _SECONDS.get(unit.removesuffix('s'), 1))
 
 
-def _by_order(choices: Sequence[str], texts: Sequence[str]) -> list[float]:
-    """Return the share of each choice's pairs that come in its order among the texts."""
-    places: dict[str, int] = {}
-    for item in dict.fromkeys(item for choice in choices for item in _ORDER.split(choice)):
-        asked = roots(item)
-        shares = [len(asked & roots(text)) / max(1, len(asked)) for text in texts]
-        if shares and max(shares) > 0.5:
-            places[item] = shares.index(max(shares))
+def _by_order(choices: Sequence[str], given: Given) -> list[float]:
+    """Return the share of each choice's pairs that come in its order among the rows.
+
+    Where several goals were worked on in turn, the rows of the one count that holds most items.
+    """
+    items = list(dict.fromkeys(item for choice in choices for item in _ORDER.split(choice)))
+    told = [roots(words) for words in given.told]
+    groups = [told, *([words for words, goals in zip(told, given.goals, strict=True)
+                       if goals == one] for one in dict.fromkeys(given.goals))]
+    places = max((_places(items, group) for group in groups[::-1]), key=len)
     scores = []
     for choice in choices:
-        items = _ORDER.split(choice)
-        pairs = [(one, other) for index, one in enumerate(items) for other in items[index + 1:]]
+        pairs = list(combinations(_ORDER.split(choice), 2))
         right = sum(one in places and other in places and places[one] < places[other]
                     for one, other in pairs)
         scores.append(right / len(pairs) if pairs else 0.0)
     return scores
+
+
+def _places(items: Sequence[str], told: Sequence[set[str]]) -> dict[str, int]:
+    """Return for each item the first of the rows that hold most of its words, if most of them."""
+    places: dict[str, int] = {}
+    for item in items:
+        asked = roots(item)
+        shares = [len(asked & words) / max(1, len(asked)) for words in told]
+        if shares and max(shares) > 0.5:
+            places[item] = shares.index(max(shares))
+    return places
 
 
 def _by_words(choices: Sequence[str], texts: Sequence[str], facts: set[frozenset[str]],
