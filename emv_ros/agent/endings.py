@@ -196,8 +196,14 @@ class Endings:
         return ''
 
     def _holding(self, rows: Rows) -> Rows:
-        """Return rows if each holds all that is asked about, not only something like it."""
-        held = (self._text_of(self.library.shown.items[row['id']]) for row in rows[:MAX_EVIDENCE])
+        """Return rows if each holds all that is asked about, not only something like it.
+
+        That they were looked for with these words does not stand for them here.
+        """
+        shown = self.library.shown
+        for row in rows:
+            shown.explained.pop(row['id'], None)
+        held = (self._text_of(shown.items[row['id']]) for row in rows[:MAX_EVIDENCE])
         return [] if any(missing_things(self.question, text) for text in held) else rows
 
     def grounds(self, outputs: str) -> Grounds:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 import json
 from pathlib import Path
 import re
+from textwrap import dedent
 
 from emv_ros.agent.asked import described_things, names_a_time, things_in
 from emv_ros.retrieval.similarity import Similarity
@@ -69,6 +71,14 @@ class Example:
     choices: tuple[str, ...] = ()
     gives: str = ''
 
+    @property
+    def then_with_rows(self) -> str:
+        """What the code does with the rows of its first line where there are any, '' if more."""
+        first, test, *block = [*self.code.splitlines(), '', ''][:-1]
+        if not first.startswith('rows = ') or test != 'if rows:':
+            return ''
+        return dedent('\n'.join(takewhile(lambda line: line.startswith(' '), block)))
+
 
 @cache
 def all_examples() -> tuple[Example, ...]:
@@ -108,7 +118,7 @@ def choose(question: str, count: int, similarity: Similarity,
     for index, example in enumerate(examples):
         for weight, feature in ((SAME_KIND, kind_of), (SAME_TIME, names_a_time),
                                 (SAME_STATUS, _names_a_status),
-                                (SAME_WHETHER, _asks_whether), (SAME_NAMES, _names_a_program),
+                                (SAME_WHETHER, asks_whether), (SAME_NAMES, _names_a_program),
                                 (SAME_FORM, _describes)):
             scores[index] += weight * (feature(question) == feature(example.question))
     order = sorted(range(len(examples)), key=lambda index: (-scores[index], index))[:count]
@@ -125,7 +135,8 @@ def _names_a_status(question: str) -> bool:
     return _STATUS.search(question) is not None
 
 
-def _asks_whether(question: str) -> bool:
+def asks_whether(question: str) -> bool:
+    """Whether a question asks for yes or no."""
     return re.search(_WHETHER, question, re.IGNORECASE) is not None
 
 

@@ -20,7 +20,7 @@ from emv_ros.agent.console.rewrite import has_statements
 from emv_ros.agent.console.sandbox import Output, Sandbox
 from emv_ros.agent.dictated import DICTATED, is_dictated
 from emv_ros.agent.endings import Endings
-from emv_ros.agent.examples import Example
+from emv_ros.agent.examples import Example, asks_whether
 from emv_ros.agent.forms import WHOLE_HISTORY, form_of
 from emv_ros.agent.hints import hint_for
 from emv_ros.agent.limits import LimitReached, Limits
@@ -34,6 +34,7 @@ from emv_ros.settings import AgentSettings
 # After a repeated or empty command the same prompt would only give the same reply.
 VARIED = 0.7
 PICKED = '\nIf they tell which: answer(pick(rows), evidence=rows)'
+LIKE_THE_EXAMPLE = '\nIf they tell it, for example:\n'
 MAY_TELL = 'These records may tell it:\n'
 STOP = ('\n```',)
 MAX_REPEATS = 3
@@ -206,7 +207,10 @@ class QuestionRun:
             raise LimitReached('the searches found nothing')
         found = next(reversed(self._library.shown.items), '')
         told = f"answer('…', evidence=['{found}', …])" if found else 'not_recorded(reason)'
-        self._tell(code, f'it was run before. Use another function, or {told}.', is_dead=True)
+        was_good = any(turn.code == code and not turn.is_dead for turn in self.turns)
+        then = self._hint(code) if was_good else ''
+        self._tell(code, f'its rows are there: {then}' if then else
+                   f'it was run before. Use another function, or {told}.', is_dead=True)
 
     def _execute(self, code: str) -> Answer | None:
         self._report('running', code)
@@ -303,8 +307,20 @@ class QuestionRun:
         self._library.shown.notes.clear()  # they tell a model of its own arguments
         output = self._text(ran)
         self._trace_shown()
-        then = PICKED if self._library.choices else ''
+        hint = self._hint(look)
+        then = PICKED if self._library.choices else f'{LIKE_THE_EXAMPLE}{hint}' if hint else ''
         self._tell(look, f'{told}{output}{then}' or '(nothing was printed)')
+
+    def _hint(self, look: str) -> str:
+        """Return how the example most like the question answers from exact rows, '' where not.
+
+        Not where it asks for yes or no: rows that are only like what is asked are no yes.
+        """
+        if not self._examples or asks_whether(self._question):
+            return ''
+        then = self._examples[-1].then_with_rows
+        is_exact = look.startswith('rows = ') and not look.startswith('rows = search(')
+        return then if is_exact else ''
 
     def _refused(self, code: str, text: str, verdict: Verdict) -> Answer | None:
         self._refusals += 1

@@ -53,7 +53,11 @@ def search_text(text, k=8):
     return _printed([Record(d) for d in _search_text(text, k)])
 
 def search(text, *_, when=None, k=8, **__):  # what refusals of an answer propose, and looks do
-    return search_text(text, k) if when is None else search_time(when, k)
+    found = [Record(d) for d in _search_text(text, k)]
+    if when is not None:
+        then = [Record(d) for d in _search_time(when, 50)]
+        found = [r for r in found if r.id in {t.id for t in then}] or then[:k]
+    return _printed(found)
 
 def search_time(when, k=8):
     return _printed([Record(d) for d in _search_time(when, k)])

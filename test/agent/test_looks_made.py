@@ -79,6 +79,39 @@ def test_the_things_that_are_asked_about_are_looked_up(
     assert ('just before: s1 2025-03-05 14:00:00' in model.last_prompt) is ('before' in question)
 
 
+@pytest.mark.parametrize(('question', 'hint'), [
+    ('When did you mop?', "answer(f'At {times(rows)}.', evidence=rows)"),
+    ('Which task came right before you had to mop?', 'first = before(rows[-1])\nanswer('),
+    ('Did you mop?', ''), ('Why was the gardener here?', '')])
+def test_a_look_shows_how_to_answer_as_the_nearest_example_does(
+        days: Household, question: str, hint: str) -> None:
+    model = ScriptedModel([GIVES_UP, GIVES_UP, GIVES_UP])
+    days.ask(question, model, NOW)
+    shown = '\n'.join(message['content'] for message in model.prompts[-1][2:])
+    told = shown.rpartition('If they tell it, for example:\n')
+    assert told[2].startswith(hint) if hint else not told[1]
+
+
+def test_a_look_that_is_repeated_is_told_how_to_go_on(days: Household) -> None:
+    look = code("rows = goals(text='mop')", "print(*rows, sep='\\n')")
+    model = ScriptedModel([UNKNOWN, UNKNOWN, look, FROM_ROWS])
+    answer = days.ask('When did you mop?', model, NOW)
+    assert "its rows are there: answer(f'At {times(rows)}.', evidence=rows)" in model.last_prompt
+    assert [item.id for item in answer.evidence] == ['s2']
+
+
+def test_a_look_is_for_what_is_asked_about_not_for_what_sounds_like_it(days: Household) -> None:
+    days.run('CheckRooms', '2025-03-06 20:00', '2025-03-06 20:05')
+    days.run('LookAround', '2025-03-06 20:01', '2025-03-06 20:02', stack=['CheckRooms'],
+             parameters={'room': 'bedroom'})
+    gives_up = code("events(skill='MakeBed')", "not_recorded('no bed')")
+    answer = days.ask('Is it true that you made the bed on March 6?', ScriptedModel([gives_up]),
+                      NOW)
+    looks = [step for step in days.store.get('query', answer.query_id).trace
+             if step.get('by') == 'agent']
+    assert not looks and answer.answer.startswith('No, nothing about that is recorded')
+
+
 def test_of_many_rows_the_first_and_the_last_are_shown(home: Household) -> None:
     for day in range(1, 21):
         home.run('Vacuum', f'2025-02-{day:02} 14:00', f'2025-02-{day:02} 14:30')

@@ -31,6 +31,8 @@ def scored(gold: Gold, answer: str, text: str = 'What?', status: str = 'ANSWERED
 
 @pytest.mark.parametrize(('question', 'value', 'answer', 'category'), [
     ('How many times did you open the fridge?', 2, '2', 'correct'),
+    ('How many of your tasks failed?', 2, '2: mop floor (failed), make bed (failed)', 'correct'),
+    ('How many of your tasks failed?', 4, 'At 4:30 one failed.', 'wrong'),
     ('How many times did you open the fridge?', 2, 'You opened it twice.', 'correct'),
     ('How many times did you open the fridge?', 3, 'three times', 'correct'),
     ('How many times did you open the fridge?', 2,

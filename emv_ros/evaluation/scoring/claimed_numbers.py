@@ -15,7 +15,7 @@ WORDS = {word: float(number) for word, number in NUMBERS.items() if word not in 
 WORDS |= {word: float(number) for number, word in enumerate(_TEENS, 13)}
 _OFTEN = {'once': 1.0, 'twice': 2.0, 'thrice': 3.0, 'never': 0.0}
 _NUMBER = re.compile(
-    r'(?<![\w.:/#-])(?P<digits>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![\w:/-]|[.,]\d)|'
+    r'(?<![\w.:/#-])(?P<digits>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![\w/-]|[.,:]\d)|'
     rf'\b(?P<word>{"|".join((*WORDS, *_OFTEN))})\b', re.IGNORECASE)
 _MARKER = re.compile(r'^[ \t]*\d+[.)](?=[ \t]+\S)', re.MULTILINE)
 _HEDGED = re.compile(r'\s*(?:or|to|–|-)\s*(?:\d|(?:' + '|'.join(WORDS) + r')\b)', re.IGNORECASE)
