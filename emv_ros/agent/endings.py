@@ -16,7 +16,7 @@ from emv_ros.agent.asked import (
     missing_things,
     things_in,
 )
-from emv_ros.agent.asked_times import asked_times, evidence_window, leading_out
+from emv_ros.agent.asked_times import MARGIN_NS, asked_times, evidence_window, leading_out
 from emv_ros.agent.checks import MAX_EVIDENCE, Grounds, things_recorded
 from emv_ros.agent.console.library import Library
 from emv_ros.agent.console.meant import Rows, done_within, words_around
@@ -29,7 +29,7 @@ from emv_ros.memory import queries
 from emv_ros.memory.queries import Page, Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
-from emv_ros.timeline import SECOND_NS, Interval, days_between, local_date, to_datetime
+from emv_ros.timeline import MINUTE_NS, SECOND_NS, Interval, days_between, local_date, to_datetime
 
 # A hit this near to the question speaks against "not recorded"; below, it is about something else.
 NEAR = 0.55
@@ -174,14 +174,25 @@ class Endings:
     def _looked_at(self) -> Interval | None:
         """Return the time of a look: whole days as named, of a moment also a little beside it."""
         named, asked = self.library.windows.asked, self._asked()
+        if named and asked is None and self._moment():
+            return Interval(named.start_ns - MARGIN_NS, named.end_ns + MARGIN_NS)
         is_as_named = named and (asked is None or _is_of_days(named, self.library.zone))
         return named if is_as_named else asked
+
+    def _moment(self) -> str:
+        """Return the time that is asked about where it is a moment, no stretch; else ''."""
+        named = self.library.windows.asked
+        if named is None or named.end_ns - named.start_ns > MINUTE_NS:
+            return ''
+        return f'{local(named.start_ns, self.library.zone):%Y-%m-%d %H:%M:%S}'
 
     def _exact_look(self, when: str) -> str:
         """Return a command for all that fits, '' where nothing does."""
         things = ' '.join(things_in(self.question))
         if not things:
-            return f'rows = goals({_arguments(when=when)})\n{PRINTED}' if when else ''
+            moment = self._moment()
+            look = f'around({moment!r})' if moment else f'goals({_arguments(when=when)})'
+            return f'rows = {look}\n{PRINTED}' if when else ''
         exact, at = self.library.exact, when or None
         looks: dict[str, Callable[[], Rows]] = {
             'goals': lambda: exact.goals(things, None, None, None, at, None),

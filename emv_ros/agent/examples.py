@@ -73,9 +73,9 @@ class Example:
 
     @property
     def then_with_rows(self) -> str:
-        """What the code does with the rows of its first line where there are any, '' if more."""
+        """What the code does with all rows of its first line where there are any, '' if more."""
         first, test, *block = [*self.code.splitlines(), '', ''][:-1]
-        if not first.startswith('rows = ') or test != 'if rows:':
+        if not first.startswith('rows = ') or 'status=' in first or test != 'if rows:':
             return ''
         return dedent('\n'.join(takewhile(lambda line: line.startswith(' '), block)))
 

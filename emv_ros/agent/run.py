@@ -88,6 +88,7 @@ class QuestionRun:
         self._traced = 0  # rows that the trace knows to be shown
         self._repeats = 0
         self._is_varied = False  # the first command did nothing, and another is asked for
+        self._denied = ''  # what answers from a look that "not recorded" denies
         self._fixed = form_of(settings).fixed
         # Of the whole history in one prompt one reply answers, whatever it says.
         self._is_single = settings.way == WHOLE_HISTORY
@@ -209,7 +210,7 @@ class QuestionRun:
         told = f"answer('…', evidence=['{found}', …])" if found else 'not_recorded(reason)'
         was_good = any(turn.code == code and not turn.is_dead for turn in self.turns)
         then = self._hint(code) if was_good else ''
-        self._tell(code, f'its rows are there: {then}' if then else
+        self._tell(code, f'it was run before, its rows are there: {then}' if then else
                    f'it was run before. Use another function, or {told}.', is_dead=True)
 
     def _execute(self, code: str) -> Answer | None:
@@ -292,6 +293,11 @@ class QuestionRun:
                 self._tell(code, text, is_dead=True)
                 self._look(look or self._endings.look(), MAY_TELL if look else '')
                 return None
+        if then := self._denied:
+            # Asked for no thing but a time, what was done then is the answer.
+            self._denied = ''
+            self._trace.append({'round': self.rounds, 'by': 'agent', 'code': then})
+            return self._execute(then)
         self._tell(code, text)
         return self._endings.absent(reason or 'nothing recorded tells it')
 
@@ -308,6 +314,8 @@ class QuestionRun:
         output = self._text(ran)
         self._trace_shown()
         hint = self._hint(look)
+        found = not ran.error and self._library.shown.found
+        self._denied = hint if found and not things_in(self._question) else ''
         then = PICKED if self._library.choices else f'{LIKE_THE_EXAMPLE}{hint}' if hint else ''
         self._tell(look, f'{told}{output}{then}' or '(nothing was printed)')
 

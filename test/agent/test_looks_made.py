@@ -37,7 +37,8 @@ def test_a_first_command_that_fails_is_asked_for_again_as_if_it_were_the_first(
 @pytest.mark.parametrize(('question', 'told', 'ids'), [
     ('What did you do on March 6?', 'mop', ['s2']),
     ('What have you done from March 5 to March 6?', 'vacuum, mop', ['s1', 's2']),
-    ('What did you do on March 5 around 2 PM?', 'vacuum', ['s1'])])
+    ('What did you do on March 5 around 2 PM?', 'vacuum', ['s1']),
+    ('What did you do on March 5 shortly after 2 PM?', 'vacuum', ['s1'])])
 def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
         days: Household, replies: list[str], question: str, told: str, ids: list[str]) -> None:
     model = ScriptedModel(replies)
@@ -46,7 +47,9 @@ def test_the_activities_of_the_time_that_is_asked_about_are_looked_up(
     assert [item.id for item in answer.evidence] == ids
     looks = [step for step in days.store.get('query', answer.query_id).trace
              if step.get('by') == 'agent']
-    assert len(looks) == 1 and looks[0]['code'].startswith("rows = goals(when='2025-03-0")
+    assert len(looks) == 1 and looks[0]['code'].startswith(
+        "rows = around('2025-03-05 14:00:00')" if '2 PM' in question else
+        "rows = goals(when='2025-03-0")
     assert 'NameError' not in model.last_prompt and "not_recorded('nothing')" not in '\n'.join(
         message['content'] for message in model.prompts[-1] if message['role'] == 'assistant')
 
@@ -90,6 +93,17 @@ def test_a_look_shows_how_to_answer_as_the_nearest_example_does(
     shown = '\n'.join(message['content'] for message in model.prompts[-1][2:])
     told = shown.rpartition('If they tell it, for example:\n')
     assert told[2].startswith(hint) if hint else not told[1]
+
+
+def test_who_denies_all_that_was_done_then_is_answered_from_it(days: Household) -> None:
+    answer = days.ask('What did you do on March 6?', ScriptedModel([GIVES_UP]), NOW)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, 'mop')
+    trace = days.store.get('query', answer.query_id).trace
+    assert [step['code'] for step in trace if step.get('by') == 'agent'][-1] == (
+        'answer(told(rows), evidence=rows)')
+    for question in ('Which task failed on March 6?', 'Why was the gardener here on March 6?'):
+        answer = days.ask(question, ScriptedModel([GIVES_UP]), NOW)
+        assert answer.status is QueryStatus.NOT_RECORDED
 
 
 def test_a_look_that_is_repeated_is_told_how_to_go_on(days: Household) -> None:
