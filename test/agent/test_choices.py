@@ -151,3 +151,14 @@ def test_an_order_is_of_what_was_done_and_of_one_goal(
                  parameters={'ingredient': thing})
     with home.console('2025-03-06 12:00', choices=choices) as console:
         assert console.value("pick(events(skill='add'))") == choices[0]
+
+
+@pytest.mark.parametrize(('question', 'told'), [
+    ('Which recipe was carried out?', 'Tomato Soup'), ('What was done for the garden fence?', '')])
+def test_a_goal_that_was_copied_from_elsewhere_is_left_out(
+        home: Household, question: str, told: str) -> None:
+    home.run('cook', '2025-03-05 09:00', '2025-03-05 09:30', stack=['Tomato Soup'])
+    model = ScriptedModel([code("rows = events(goal='garden fence')",
+                                'answer(pick(rows), evidence=rows)')])
+    answer = home.ask(question, model, choices=('Onion Soup', 'Tomato Soup'))
+    assert (answer.answer if answer.status is QueryStatus.ANSWERED else '') == told

@@ -93,11 +93,13 @@ class ExactRows:
         return self._within_like_goal(window, goal) if goal else []
 
     def _within_like_goal(self, window: Window, goal: str) -> Rows:
-        """Return the runs within the goal whose name is nearest to another, if one is near."""
+        """Return the runs within the goal of the nearest name; all where none is near nor asked."""
         names = {name for row in self._runs(window) for name in row['goal'].split(' > ')} - {''}
-        if near := self._names.nearest(goal, sorted(names)):
-            self._shown.note(f'nothing was done for {goal!r}; these are of {near!r}')
-        return self._runs(window, goal=near) if near else []
+        near = self._names.nearest(goal, sorted(names))
+        if not near and squash(goal) in squash(self._windows.question):
+            return []
+        self._shown.note(f'nothing was done for {goal!r}; these are of {near or "any goal"!r}')
+        return self._runs(window, goal=near)
 
     def _like_skill(self, asked: str) -> str:
         whole = self._windows.whole
