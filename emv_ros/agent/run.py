@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+import re
 import threading
 from typing import Any, Protocol
 
@@ -36,6 +37,7 @@ VARIED = 0.7
 PICKED = '\nIf they tell which: answer(pick(rows), evidence=rows)'
 LIKE_THE_EXAMPLE = '\nIf they tell it, for example:\n'
 MAY_TELL = 'These records may tell it:\n'
+_ID_OF_LINE = re.compile(r'^([a-z]\d+) ', re.MULTILINE)
 STOP = ('\n```',)
 MAX_REPEATS = 3
 # Ids of new rows that the trace keeps of one command.
@@ -291,8 +293,8 @@ class QuestionRun:
             look = self._endings.doubts()
             if look or not self._library.lookups:
                 self._tell(code, text, is_dead=True)
-                self._look(look or self._endings.look(), MAY_TELL if look else '')
-                return None
+                if self._look(look or self._endings.look(), MAY_TELL if look else ''):
+                    return None
         if then := self._denied:
             # Asked for no thing but a time, what was done then is the answer.
             self._denied = ''
@@ -301,10 +303,11 @@ class QuestionRun:
         self._tell(code, text)
         return self._endings.absent(reason or 'nothing recorded tells it')
 
-    def _look(self, look: str, told: str = '') -> None:
+    def _look(self, look: str, told: str = '') -> bool:
         """Run a command in the model's stead: a small one writes again what it once wrote.
 
         So it sees this in the place of its own, which is dead, and its rows stay in the console.
+        Return whether it shows anything that the model had not read before.
         """
         self.turns = [turn for turn in self.turns if not turn.is_dead]
         self._trace.append({'round': self.rounds, 'by': 'agent', 'code': look})
@@ -313,11 +316,17 @@ class QuestionRun:
         self._library.shown.notes.clear()  # they tell a model of its own arguments
         output = self._text(ran)
         self._trace_shown()
+        read = '\n'.join(turn.output for turn in self.turns)
+        ids = _ID_OF_LINE.findall(output)
+        if ids and all(f'{item} ' in read for item in ids):
+            self._trace[-1]['output'] = output
+            return False
         hint = self._hint(look)
         found = not ran.error and self._library.shown.found
         self._denied = hint if found and not things_in(self._question) else ''
         then = PICKED if self._library.choices else f'{LIKE_THE_EXAMPLE}{hint}' if hint else ''
         self._tell(look, f'{told}{output}{then}' or '(nothing was printed)')
+        return True
 
     def _hint(self, look: str) -> str:
         """Return how the example most like the question answers from exact rows, '' where not.

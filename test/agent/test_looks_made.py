@@ -106,6 +106,15 @@ def test_who_denies_all_that_was_done_then_is_answered_from_it(days: Household) 
         assert answer.status is QueryStatus.NOT_RECORDED
 
 
+def test_what_the_model_has_read_is_no_doubt(days: Household) -> None:
+    """It says that there is no number, having read that there will be one."""
+    days.say('2025-03-06 10:00', 'I have a new phone, I give you the number later', 'Clara')
+    model = ScriptedModel([code("search('phone number of Clara')"), GIVES_UP,
+                           code("answer('later', evidence=['u1'])")])
+    answer = days.ask('What is the phone number of Clara?', model, NOW)
+    assert (answer.status, answer.rounds) == (QueryStatus.NOT_RECORDED, 2)
+
+
 def test_a_look_that_is_repeated_is_told_how_to_go_on(days: Household) -> None:
     look = code("rows = goals(text='mop')", "print(*rows, sep='\\n')")
     model = ScriptedModel([UNKNOWN, UNKNOWN, look, FROM_ROWS])
