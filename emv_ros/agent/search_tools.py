@@ -56,7 +56,8 @@ def search(text, *_, when=None, k=8, **__):  # what refusals of an answer propos
     found = [Record(d) for d in _search_text(text, k)]
     if when is not None:
         then = [Record(d) for d in _search_time(when, 50)]
-        found = [r for r in found if r.id in {t.id for t in then}] or then[:k]
+        ids = [r.id for r in then]
+        found = [r for r in found if r.id in ids] or then[:k]
     return _printed(found)
 
 def search_time(when, k=8):

@@ -21,7 +21,7 @@ from emv_ros.timeline import HOUR_NS
 
 PREFIX = 'dropped_'
 RAW = frozenset(('joint_sample', 'pose'))
-_EVENT, _GOAL = 2, 3  # the levels of nodes that are made of records
+EVENT, GOAL = 2, 3  # the levels of nodes that are made of records
 
 
 def mark_of(kind: str) -> str:
@@ -70,7 +70,7 @@ def marked_below(session: Session, node_ids: Iterable[int]) -> set[int]:
     waiting = sorted(node_ids)
     while waiting:
         waiting = list(session.scalars(select(node.id).where(
-            among(node.parent_id, waiting), node.level <= _GOAL)))
+            among(node.parent_id, waiting), node.level <= GOAL)))
         found |= set(session.scalars(select(row.node_id).where(
             among(row.node_id, waiting), row.kind.startswith(PREFIX, autoescape=True))))
     return found
@@ -116,7 +116,7 @@ def _first_in_raw_events(session: Session, robot_id: int,
         return {}
     # Such an event is an hour long at most.
     events = session.execute(select(node.id, node.start_ns, node.end_ns).where(
-        node.robot_id == robot_id, node.level == _EVENT, node.end_ns >= ordered[0][0],
+        node.robot_id == robot_id, node.level == EVENT, node.end_ns >= ordered[0][0],
         node.start_ns >= ordered[0][0] - HOUR_NS, node.start_ns <= ordered[-1][0],
         ~exists().where(member.node_id == node.id,
                         ~member.kind.startswith(PREFIX, autoescape=True)))

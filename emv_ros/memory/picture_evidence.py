@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
+from emv_ros.memory.dropped import EVENT
 from emv_ros.records import ID_LETTERS
 from emv_ros.timeline import HOUR_NS, SECOND_NS
 
@@ -24,7 +25,6 @@ from emv_ros.timeline import HOUR_NS, SECOND_NS
 NEAR_NS = 5 * SECOND_NS
 # An event that began longer before is not looked for.
 LONGEST_NS = 24 * HOUR_NS
-_EVENT = 2
 _KINDS = {letter: kind for kind, letter in ID_LETTERS.items()}
 _MOMENTS = ('utterance', 'skill_event', 'annotation')
 
@@ -75,7 +75,7 @@ class PictureEvidence:
         known: set[Edge] = set()
         for node_id, start_ns, end_ns in session.execute(
                 select(node.id, node.start_ns, node.end_ns).where(
-                    node.robot_id == self.robot_id, node.level == _EVENT,
+                    node.robot_id == self.robot_id, node.level == EVENT,
                     node.start_ns >= rows[0].stamp_ns - LONGEST_NS,
                     node.start_ns <= rows[-1].stamp_ns, node.end_ns >= rows[0].stamp_ns)):
             if node_id not in self._edges:

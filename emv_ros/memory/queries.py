@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from emv_ros.memory import schema
 from emv_ros.memory.among import among
 from emv_ros.memory.documents import text_of
-from emv_ros.memory.dropped import PREFIX
+from emv_ros.memory.dropped import GOAL, PREFIX
 from emv_ros.memory.entities import entities_called, stands_for
 from emv_ros.memory.letter_case import equals, holds
 from emv_ros.memory.names import match_names, names_like, spellings, stem
@@ -66,7 +66,6 @@ class Page:
 CHUNK = 500
 ALL = Window()
 EVERY = Page()
-_GOAL = 3  # the level of nodes that are goals
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +341,7 @@ def known_names(store: MemoryStore, robots: Iterable[str] = (),
         goals = {*session.scalars(select(annotation.text).where(
             *known(annotation), annotation.kind == 'goal').distinct()),
             *session.scalars(select(node.name).where(
-                node.robot_id.in_(ids), node.level == _GOAL, node.name != '',
+                node.robot_id.in_(ids), node.level == GOAL, node.name != '',
                 *(() if before_ns is None else (node.start_ns < before_ns,))).distinct())}
         return {'skills': skills, 'goals': sorted(goals.difference(skills)),
                 'objects': sorted(objects),

@@ -23,3 +23,12 @@ def home(tmp_path: Path, empty_memory: Path) -> Iterator[Household]:
     house = open_memory(tmp_path)
     yield house
     house.store.close()
+
+
+@pytest.fixture
+def days(home: Household) -> Household:
+    """Return a memory of one task on each of two days."""
+    home.run('Vacuum', '2025-03-05 14:00', '2025-03-05 14:30')
+    home.run('Mop', '2025-03-06 09:00', '2025-03-06 09:10')
+    home.consolidate()
+    return home

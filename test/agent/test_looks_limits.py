@@ -17,14 +17,6 @@ FROM_ROWS = code('answer(told(rows), evidence=rows)')
 NOT_IRONED = code("rows = goals(text='iron')", "not_recorded('nothing was ironed')")
 
 
-@pytest.fixture
-def days(home: Household) -> Household:
-    home.run('Vacuum', '2025-03-05 14:00', '2025-03-05 14:30')
-    home.run('Mop', '2025-03-06 09:00', '2025-03-06 09:10')
-    home.consolidate()
-    return home
-
-
 def test_a_look_is_made_though_all_calls_are_spent(days: Household) -> None:
     spent = code("rows = goals(text='wipe')", "not_recorded('nothing')")
     answer = days.ask('What did you do on March 6?', ScriptedModel([spent, FROM_ROWS]), NOW,

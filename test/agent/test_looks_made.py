@@ -12,14 +12,6 @@ FROM_ROWS = code('answer(told(rows), evidence=rows)')
 NOW = '2025-03-07 12:00'
 
 
-@pytest.fixture
-def days(home: Household) -> Household:
-    home.run('Vacuum', '2025-03-05 14:00', '2025-03-05 14:30')
-    home.run('Mop', '2025-03-06 09:00', '2025-03-06 09:10')
-    home.consolidate()
-    return home
-
-
 def test_a_first_command_that_fails_is_asked_for_again_as_if_it_were_the_first(
         days: Household) -> None:
     good = code("rows = goals(when='March 6')", 'answer(told(rows), evidence=rows)')
