@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from fake_provider import Behaviour, Provider, provider
+from limits import SOON_S
 import pytest
 
 from emv_ros.agent.models import ModelClient, Reply, calls as calls_module
@@ -78,7 +79,7 @@ def test_our_deadline_holds(behaviour: Behaviour) -> None:
         began = time.monotonic()
         with pytest.raises(ModelTimeoutError, match=r'openai/fake: no answer within 0\.8 s'):
             ask(client(server, calls), deadline_s=0.8)
-        assert 0.7 < time.monotonic() - began < 1.6
+        assert 0.7 < time.monotonic() - began < SOON_S
         assert len(server.requests) == 1
     assert [call.outcome for call in calls] == ['ModelTimeoutError']
 
@@ -98,7 +99,7 @@ def test_cancel_returns_at_once_and_calls_no_more() -> None:
         thread.start()
         with pytest.raises(ModelCanceledError):
             ask(model, cancel=cancel)
-        assert time.monotonic() - canceled[0] < 0.5
+        assert time.monotonic() - canceled[0] < SOON_S
         thread.join()
         with pytest.raises(ModelCanceledError):
             ask(model, cancel=cancel)
@@ -121,7 +122,7 @@ def test_retry_after_an_hour_waits_no_longer_than_the_settings() -> None:
     with provider(busy, Behaviour('here')) as server:
         began = time.monotonic()
         assert ask(client(server, calls, retry_wait_s=0.3)).text == 'here'
-        assert 0.3 <= time.monotonic() - began < 3
+        assert 0.3 <= time.monotonic() - began < SOON_S
     assert [call.outcome for call in calls] == ['PassingError', 'ok']
 
 
@@ -130,8 +131,8 @@ def test_no_wait_that_would_pass_the_deadline() -> None:
     with provider(busy) as server:
         began = time.monotonic()
         with pytest.raises(ModelUnavailableError, match='slow down.*one try'):
-            ask(client(server, retry_wait_s=20.0), deadline_s=5.0)
-        assert time.monotonic() - began < 4
+            ask(client(server, retry_wait_s=20.0), deadline_s=15.0)
+        assert time.monotonic() - began < SOON_S
         assert len(server.requests) == 1
 
 

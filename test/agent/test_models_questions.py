@@ -9,6 +9,7 @@ from typing import Any
 
 from fake_provider import Behaviour, Provider, provider
 from households import Household, code
+from limits import SOON_S
 import pytest
 
 from emv_ros.agent.answers import Answer, QueryStatus
@@ -94,7 +95,7 @@ def test_a_provider_that_cannot_be_asked(
     with provider(behaviour) as server:
         began = time.monotonic()
         answer = week.ask(QUESTION, client(server, week), time_limit_s=limit_s)
-        assert time.monotonic() - began < limit_s + 5
+        assert time.monotonic() - began < limit_s + SOON_S
         assert len(server.requests) == tries
     assert answer.status is status, answer
     assert 's1' in [item.id for item in answer.evidence]
@@ -182,7 +183,7 @@ def test_cancel_within_a_call(week: Household) -> None:
         thread = threading.Thread(target=cancel_when_asked)
         thread.start()
         answer = week.ask(QUESTION, client(server, week), cancel=cancel)
-        assert time.monotonic() - canceled[0] < 1.0
+        assert time.monotonic() - canceled[0] < SOON_S
         thread.join()
         assert len(server.requests) == 2
     assert answer.status is QueryStatus.CANCELED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from limits import SOON_S
 import pytest
 
 pytest.importorskip('rclpy')
@@ -91,7 +92,7 @@ def test_cancel_inside_a_model_call(start, robot, tmp_path):
         began = time.monotonic()
         handle.cancel_goal_async()
         reply = result_of(handle)
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < SOON_S
         assert reply.status == GoalStatus.STATUS_CANCELED
         assert reply.result.status == reply.result.STATUS_CANCELED
         assert reply.result.nodes_made >= 40  # what was done stays

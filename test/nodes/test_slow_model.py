@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from limits import SOON_S
 import pytest
 
 pytest.importorskip('rclpy')
@@ -42,7 +43,7 @@ def test_cancel_inside_a_model_call(start, robot, folder):
         began = time.monotonic()
         handle.cancel_goal_async()
         reply = result_of(handle)
-        assert time.monotonic() - began < 1.0
+        assert time.monotonic() - began < SOON_S
         assert reply.status == GoalStatus.STATUS_CANCELED
         assert reply.result.status == reply.result.STATUS_CANCELED
         # A question that comes next is taken: nothing is left of the canceled one.
@@ -54,7 +55,7 @@ def test_cancel_inside_a_model_call(start, robot, folder):
         # A signal inside a model call: canceled, and an end in order.
         began = time.monotonic()
         assert node.stop() == 0
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < SOON_S
         assert second.accepted
         robot.end(client)
 

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 
+from limits import SOON_S
 import numpy as np
 import pytest
 
@@ -113,7 +114,7 @@ def test_litellm_failures_are_told_apart(
     begun = time.monotonic()
     with pytest.raises(ModelTimeoutError):
         LitellmEmbedder(litellm_settings(provider, deadline_s=0.5)).embed(['hang'])
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < SOON_S
     away = litellm_settings(provider, api_base='http://127.0.0.1:9')
     with pytest.raises(ModelError):
         LitellmEmbedder(away).embed(['one'])
