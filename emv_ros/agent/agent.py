@@ -14,6 +14,7 @@ from emv_ros.agent import choices
 from emv_ros.agent.answers import Answer, Progress, QueryStatus, Question
 from emv_ros.agent.asked import names_a_time
 from emv_ros.agent.console.library import Library
+from emv_ros.agent.console.other_words import OtherWords
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import local
 from emv_ros.agent.console.sandbox import Sandbox
@@ -141,7 +142,9 @@ class Agent:
                           limits.time_left_s),
             settings.console_calls, question=question.text,
             names_a_time=names_a_time(question.text), top_level=settings.top_level,
-            why_stopped=limits.why_stopped, choices=question.choices)
+            why_stopped=limits.why_stopped, choices=question.choices,
+            other_words=OtherWords(self._searcher.similarity, model, limits.cancel,
+                                   limits.time_left_s))
         values = {'_root': library.tree.root(), '_now': local(now_ns, zone),
                   'choices': list(library.choices)}
         with Sandbox(form.functions(library, self._searcher), values, local(now_ns, zone),

@@ -108,8 +108,11 @@ class QuestionRun:
             answer = self._endings.best(QueryStatus.RETRIEVED_ONLY, str(error))
         if self._trace:  # the days that a plain no rests on come after the last command
             self._trace_shown()
-        return replace(answer, rounds=self.rounds, prompt_tokens=self.prompt_tokens,
-                       completion_tokens=self.completion_tokens)
+        aside = self._library.other_words
+        return replace(
+            answer, rounds=self.rounds,
+            prompt_tokens=self.prompt_tokens + aside.prompt_tokens,
+            completion_tokens=self.completion_tokens + aside.completion_tokens)
 
     def _rounds(self) -> Answer:
         try:

@@ -50,13 +50,13 @@ class ExactRows:
     """Exact rows of one question's window."""
 
     def __init__(self, store: MemoryStore, searcher: Searcher, windows: Windows,
-                 shown: Shown, has_choices: bool = False) -> None:
+                 shown: Shown, meant: MeantRows, has_choices: bool = False) -> None:
         self._store = store
         self._searcher = searcher
         self._windows = windows
         self._shown = shown
         self._has_choices = has_choices
-        self._meant = MeantRows(store, windows, shown)
+        self._meant = meant
         self._names = LikeNames(searcher)
         self._like_things = LikeThings(store, searcher, windows, shown)
 
@@ -108,14 +108,14 @@ class ExactRows:
 
     def goals(self, text: Any, status: Any, start: Any, end: Any, when: Any, limit: Any) -> Rows:
         """Return what was done at the top: runs within no goal, and goals that a source named."""
-        window = self._windows.narrowed(start, end, when)
-        rows = self._runs(window, status=statuses(status), text=roots_of(text_of(text)),
-                          top_only=True)
+        window, asked = self._windows.narrowed(start, end, when), text_of(text)
+        status = statuses(status)
+        rows = self._runs(window, status=status, text=roots_of(asked), top_only=True)
         if not status:
             rows += self._annotations(window, text, 'goal')
-        if not rows and text_of(text):
-            tops = self._runs(window, status=statuses(status), top_only=True)
-            rows = self._meant.activities(text_of(text), tops) or self._within(text_of(text), tops)
+        if not rows and asked:
+            tops = self._runs(window, status=status, top_only=True)
+            rows = self._meant.activities(asked, tops) or self._within(asked, tops)
         return self._ordered(rows, limit)
 
     def goals_with(self, text: Any, status: Any, when: Any) -> Rows:
@@ -129,7 +129,8 @@ class ExactRows:
             self._is_part(part, row) for part in parts)}
         found = [row for row in tops if row['id'] in fitting]
         self._explain(found, asked)
-        return self._ordered(found or self._meant.activities(asked, tops), None)
+        found = found or self._meant.activities(asked, tops) or self._within(asked, tops)
+        return self._ordered(found, None)
 
     def _of_like_skill(self, asked: str, window: Window) -> Rows:
         """Return the runs of the skill whose name is nearest to a text in meaning, if near."""
@@ -160,9 +161,8 @@ class ExactRows:
         end = None if at is None else self._windows.clock.interval_of(at)
         rows = self._seen(self._windows.whole, '', text_of(name)) if text_of(name) else []
         rows = self._ordered(rows, None) or self.seen(name, None, None, None, None, None)
-        known = rows if end is None else [
-            row for row in rows if self._start_of(row) < end.end_ns]
-        latest = {row['instance'] or row['name']: row for row in known}
+        latest = {row['instance'] or row['name']: row for row in rows
+                  if end is None or self._start_of(row) < end.end_ns}
         return self._ordered(list(latest.values()), None)
 
     def around(self, when: Any, minutes: Any) -> Rows:
@@ -324,8 +324,9 @@ class ExactRows:
         return [self._shown.give(what, item) for what, item in found[:wanted]]
 
     def _within(self, text: str, rows: Rows) -> Rows:
-        """Return the activities that a text means by what was done and said within them."""
-        found = self._meant.activities_by_parts(text, rows)
+        """Return the activities that a text means by what they hold, or in other words."""
+        found = (self._meant.activities_by_parts(text, rows)
+                 or self._meant.activities_in_other_words(text, rows))
         self._explain(found, text)
         return found
 

@@ -14,6 +14,8 @@ from emv_ros.agent.asked_times import asked_times, hull
 from emv_ros.agent.console.arguments import number, text_of
 from emv_ros.agent.console.choosing import Choosing
 from emv_ros.agent.console.exact import ExactRows
+from emv_ros.agent.console.meant import MeantRows
+from emv_ros.agent.console.other_words import OtherWords
 from emv_ros.agent.console.pictures import PictureReader
 from emv_ros.agent.console.rows import clean, span_of
 from emv_ros.agent.console.same_thing import SameThing
@@ -58,7 +60,8 @@ class Library:
     def __init__(self, store: MemoryStore, searcher: Searcher, state: TreeState, window: Window,
                  clock: Clock, pictures: PictureReader, max_calls: int, *,
                  question: str = '', choices: Sequence[str] = (), names_a_time: bool = True,
-                 top_level: int = 0, why_stopped: Callable[[], str] = lambda: '') -> None:
+                 top_level: int = 0, why_stopped: Callable[[], str] = lambda: '',
+                 other_words: OtherWords | None = None) -> None:
         self.state = state
         self.store = store
         self.clock = clock
@@ -76,7 +79,10 @@ class Library:
         self._question = question
         self.choices = tuple(plain_line(choice) for choice in choices)
         self._why_stopped = why_stopped
-        self.exact = ExactRows(store, searcher, self._windows, self.shown, bool(self.choices))
+        self.other_words = other_words or OtherWords(searcher.similarity)
+        self.exact = ExactRows(
+            store, searcher, self._windows, self.shown,
+            MeantRows(store, self._windows, self.shown, self.other_words), bool(self.choices))
         self.choosing = Choosing(self.exact, searcher, self._windows, self.shown, self.choices)
         self._same = SameThing(store, self._windows, self.shown)
         self._finder = Finder(store, searcher)

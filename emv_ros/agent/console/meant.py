@@ -1,12 +1,13 @@
 """Rows that a text means in other words: by most of its words, by what was done and said within.
 
-Words are compared by their roots; nothing here goes by meaning.
+Words are compared by their roots; by meaning goes only what a model says of other words.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from emv_ros.agent.console.other_words import OtherWords
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.windows import Windows
 from emv_ros.agent.roots import roots_of
@@ -29,10 +30,12 @@ Rows = list[dict[str, Any]]
 class MeantRows:
     """Chooses among rows that were shown."""
 
-    def __init__(self, store: MemoryStore, windows: Windows, shown: Shown) -> None:
+    def __init__(self, store: MemoryStore, windows: Windows, shown: Shown,
+                 other_words: OtherWords) -> None:
         self._store = store
         self._windows = windows
         self._shown = shown
+        self._other_words = other_words
 
     def activities(self, text: str, rows: Rows) -> Rows:
         """Return the activities that a text in other words means: by what was asked for, too."""
@@ -52,6 +55,13 @@ class MeantRows:
                   } if len(asked) > 1 else {}
         best = max(shares.values(), default=0.0)
         return [row for row in rows if best >= MEANT_WITHIN and shares[row['id']] >= best - 1e-9]
+
+    def activities_in_other_words(self, text: str, rows: Rows) -> Rows:
+        """Return the activities that a model takes a text to mean, with a note that says so."""
+        names = self._other_words.meant(text, sorted({row['name'] for row in rows}))
+        if names:
+            self._shown.note(f'no task is called {text!r}; taken for it: {", ".join(names)}')
+        return [row for row in rows if row['name'] in names]
 
     def mostly(self, text: str, rows: Rows) -> Rows:
         """Return the runs that hold the most words of a long text, at least most of them."""
