@@ -7,6 +7,7 @@ bears out the times and the counted statuses; it mentions what was asked for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 import re
@@ -39,7 +40,7 @@ _NEGATIVE = re.compile(
 _ZERO = re.compile(r'\b(?:0|zero|no|none|never|not)\b', re.I)
 _LOOSE = re.compile(r'\s+([.,;:!?])')
 _DOUBLED = re.compile(r'[,;:]+(?=[.,;:])')
-_TIMES = re.compile(r'\b(\d{1,6}) times\b', re.I)
+_TIMES = re.compile(r'\b(\d{1,6}) times?\b', re.I)
 _COUNTS = re.compile(r'\bhow (?:many|often)\b|\bnumber of\b', re.I)
 _UNKNOWN = re.compile(
     r'\b(?:is|are|was|were|has|have)(?: not|n.t)(?: been)? '
@@ -143,8 +144,8 @@ def check_answer(text: str, ids: Iterable[str], grounds: Grounds,
     if not insists and (part := _part_for_task(evidence, grounds)):
         return Verdict(refused=f'{part} is a part of a task, no task itself: use goals(…) in the '
                        'place of events(…)')
-    if not insists and (most := _overcounted(text, evidence, grounds)):
-        return Verdict(refused=f'the evidence holds {most} runs, fewer than the answer counts: '
+    if not insists and (held := _miscounted(text, evidence, grounds)):
+        return Verdict(refused=f'the evidence holds {held} runs, not as many as the answer counts: '
                        "answer(f'{len(rows)} times', evidence=rows)")
     if _is_hearsay(evidence, grounds, insists):
         return Verdict(is_hearsay=True, refused="that is told only by the robot's own words, which "
@@ -283,13 +284,17 @@ def _part_for_task(evidence: Iterable[EvidenceItem], grounds: Grounds) -> str:
     return next((item.id for item in items if item.id in grounds.parts), '')
 
 
-def _overcounted(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> int:
-    """Return how many runs the evidence holds, where the answer counts more than these, else 0."""
+def _miscounted(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> int:
+    """Return how many runs the evidence holds, where the answer counts more or fewer, else 0.
+
+    Fewer may be those of one status; none may be told by runs that are something else.
+    """
     told = _TIMES.findall(text)
     if (len(told) != 1 or not _COUNTS.search(grounds.question)
             or not all(item.id in grounds.statuses for item in evidence)):
         return 0
-    return len(evidence) if int(told[0]) > len(evidence) else 0
+    by_status = Counter(grounds.statuses[item.id] for item in evidence)
+    return 0 if int(told[0]) in {0, len(evidence), *by_status.values()} else len(evidence)
 
 
 def says_nothing_known(text: str) -> bool:

@@ -14,6 +14,7 @@ from emv_ros.agent.asked import (
     asks_whether_not_done,
     described_things,
     missing_things,
+    target_in,
     things_in,
 )
 from emv_ros.agent.asked_times import MARGIN_NS, asked_times, evidence_window, leading_out
@@ -147,10 +148,13 @@ class Endings:
         if asked and not things_in(self.question):
             return self.look() if self._were_tasks(self._looked_at() or asked) else ''
         hits = self.hits(BEST, asked)
-        if not hits or not (_is_near(hits)
-                            or things_recorded(self.question, self._words_then(asked))):
-            return ''
-        return self.look()
+        if hits and (_is_near(hits)
+                     or things_recorded(self.question, self._words_then(asked))):
+            return self.look()
+        # It may have another name, but what is wanted of it must be recorded at all.
+        target, _ = target_in(self.question)
+        return self._exact_look(self._when()) if self.has_exact and not (
+            target and not self.words(target)) else ''
 
     def _were_tasks(self, asked: Interval) -> bool:
         """Whether anything was done in a time, of which it is said that nothing was."""
@@ -166,10 +170,14 @@ class Endings:
         That is for the tasks of the time that is asked about, which the things that are asked
         about mean where there are any; then for words that hold all these; then a search.
         """
-        asked = self._looked_at()
-        when = _words_of(asked, self.library.zone) if asked else ''
+        when = self._when()
         return (self._exact_look(when) if self.has_exact else '') or (
             f'rows = search({_arguments(self.question, when=when)}, k={BEST})')
+
+    def _when(self) -> str:
+        """Return the time of a look as when= takes it, '' for all time."""
+        asked = self._looked_at()
+        return _words_of(asked, self.library.zone) if asked else ''
 
     def _looked_at(self) -> Interval | None:
         """Return the time of a look: whole days as named, of a moment also a little beside it."""

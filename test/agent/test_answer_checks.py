@@ -62,6 +62,7 @@ def test_no_is_not_said_from_a_run_that_did_it(question: str, ids: list[str],
 @pytest.mark.parametrize(('text', 'ids', 'is_refused'), [
     ('7 times', ['s1', 's2'], True), ('3 times.', ['s1', 's2'], True),
     ('2 times.', ['s1', 's2'], False), ('1 times', ['s1', 's2'], False),
+    ('1 time', ['s1', 's2'], False), ('0 times', ['s1', 's2'], False),
     ('2 times of 5 times', ['s1', 's2'], False)])
 def test_more_is_not_counted_than_the_evidence_holds(text: str, ids: list[str],
                                                      is_refused: bool) -> None:

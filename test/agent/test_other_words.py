@@ -145,6 +145,21 @@ def test_a_detail_that_is_not_recorded_stays_so(week: Household) -> None:
     assert answer.status is QueryStatus.NOT_RECORDED
 
 
+def test_that_nothing_is_recorded_is_doubted_in_other_words(week: Household) -> None:
+    judge = Judge(HOT, [code("rows = events(text='hot drink')", "not_recorded('none')"), code(
+        "answer(f'{len(rows)} times', evidence=rows)")])
+    answer = ask(week, 'How often did you bring a hot drink?', judge)
+    assert (answer.status, answer.answer) == (QueryStatus.ANSWERED, '2 times')
+    assert [step.get('by') for step in week.store.get('query', answer.query_id).trace] == [
+        None, 'agent', None]
+
+
+def test_nothing_is_doubted_where_what_is_wanted_of_it_is_not_recorded(week: Household) -> None:
+    judge = Judge(HOT, [code("rows = events(text='hot drink')", "not_recorded('none')")])
+    answer = ask(week, 'What temperature did the hot drink have?', judge)
+    assert (answer.status, answer.rounds) == (QueryStatus.NOT_RECORDED, 1)
+
+
 def test_a_slow_model_is_waited_for_in_the_console(week: Household) -> None:
     """The console's limit of time is for a model's code, not for what it waits for."""
     class Slow(Judge):
