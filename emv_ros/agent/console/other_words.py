@@ -82,7 +82,7 @@ class OtherWords:
         except ModelCanceledError:
             raise
         except ModelError as error:
-            log.warning('which tasks %r means was not told: %s', asked, error)
+            log.warning('which tasks are meant in other words was not told: %s', error)
             return []
 
     def _is(self, name: str, asked: str) -> bool:
