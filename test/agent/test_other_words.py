@@ -11,7 +11,7 @@ import pytest
 
 from emv_ros.agent.agent import Agent
 from emv_ros.agent.answers import Answer, QueryStatus, Question
-from emv_ros.agent.console.other_words import MAX_CHARS, MAX_NAMES, OtherWords
+from emv_ros.agent.console.other_words import MAX_CHARS, MAX_NAMES, MAX_TEXTS, OtherWords
 from emv_ros.agent.models import ModelClient, weights
 from emv_ros.errors import ModelCanceledError, ModelUnavailableError
 from emv_ros.retrieval.embedders import MiniLmEmbedder
@@ -91,6 +91,15 @@ def test_what_is_near_no_name_is_not_asked(text: str) -> None:
     assert OtherWords(SIMILARITY, judge).meant(text, TASKS) == []
     assert OtherWords(SIMILARITY, judge).meant('hot drink', []) == []
     assert judge.asked == []
+
+
+def test_a_loop_over_words_does_not_ask_about_all_of_them() -> None:
+    judge = Judge(HOT)
+    words = OtherWords(SIMILARITY, judge)
+    found = [words.meant(f'bring {count} hot drinks', TASKS) for count in range(20)]
+    assert [bool(names) for names in found] == [True] * MAX_TEXTS + [False] * (20 - MAX_TEXTS)
+    assert len(judge.asked) <= MAX_TEXTS * MAX_NAMES
+    assert words.meant('bring 0 hot drinks', TASKS) == found[0]  # what is known stays
 
 
 def test_no_model_means_no_other_words() -> None:

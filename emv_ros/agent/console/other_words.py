@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 # Names that the model is asked about for one text.
 MAX_NAMES = 6
+# Texts of one question that it is asked about: code may try word after word in a loop.
+MAX_TEXTS = 4
 MAX_CHARS = 80
 # Enough for a model that thinks first; the embedded one writes one word.
 REPLY_TOKENS = 200
@@ -66,15 +68,19 @@ class OtherWords:
         self._cancel = cancel
         self._time_left_s = time_left_s
         self._known: dict[tuple[str, str], bool] = {}
+        self._texts: set[str] = set()
 
     def meant(self, text: str, names: Sequence[str]) -> list[str]:
-        """Return those of the names that a text means; none where the model cannot be asked.
+        """Return those of the names that a text means; none of more than a few texts.
+
+        None, too, where the model cannot be asked.
 
         Raises ModelCanceledError.
         """
         asked = plain_line(text)[:MAX_CHARS]
-        if self._model is None or not asked:
+        if self._model is None or not asked or len(self._texts | {asked}) > MAX_TEXTS:
             return []
+        self._texts.add(asked)
         words = [plain_line(words_of_name(name)).lower()[:MAX_CHARS] for name in names]
         near = self._similarity.best(asked, words, k=MAX_NAMES)
         try:
