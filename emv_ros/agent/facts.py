@@ -20,6 +20,8 @@ from emv_ros.timeline import Interval, format_stamp, to_datetime
 
 NAMES = {'skills': 16, 'goals': 6, 'objects': 12, 'speakers': 6}
 NAME_CHARS = 60
+# Sentences and calls are no names: whoever writes them as one wants to be obeyed.
+_NO_NAME = re.compile(r'\w{4}[.!?]\s|[\r\n]|\w\s?\(\s*[\'"]|\w\(\)')
 _SEEN_FROM_NOW = re.compile(r'\b(?:ago|now|today|current\w*)\b', re.IGNORECASE)
 
 
@@ -63,7 +65,8 @@ def describe(store: MemoryStore, question: str, window: Window, now_ns: int, zon
                  f'{format_stamp(span.end_ns, zone)}')
     known = queries.known_names(store, window.robots, window.before_ns)
     for kind, most in NAMES.items():
-        names = [clean(name)[:NAME_CHARS] for name in known[kind] if name]
+        names = [clean(name)[:NAME_CHARS] for name in known[kind]
+                 if name and not _NO_NAME.search(name.strip())]
         if len(names) > most:
             asked = squash(question)
             scores = [score + (squash(name) in asked)
