@@ -40,7 +40,6 @@ Recorded: clean stairs. Asked: sweep the steps. Yes
 Recorded: clean stairs. Asked: clean the car. No"""
 
 
-
 class Model(Protocol):
     """The part of the model client that is needed here."""
 
@@ -73,9 +72,7 @@ class OtherWords:
     def meant(self, text: str, names: Sequence[str]) -> list[str]:
         """Return those of the names that a text means; none of more than a few texts.
 
-        None, too, where the model cannot be asked.
-
-        Raises ModelCanceledError.
+        None, too, where the model cannot be asked. Raises ModelCanceledError.
         """
         asked = plain_line(text)[:MAX_CHARS]
         if self._model is None or not asked or len(self._texts | {asked}) > MAX_TEXTS:
