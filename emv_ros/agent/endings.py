@@ -27,6 +27,7 @@ from emv_ros.agent.recorded import RecordedWords
 from emv_ros.agent.retrieved import in_words, without_echo
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
+from emv_ros.memory.activities import activities
 from emv_ros.memory.queries import Page, Window
 from emv_ros.records import SkillEvent
 from emv_ros.retrieval.search import Hit, Searcher
@@ -159,10 +160,9 @@ class Endings:
     def _were_tasks(self, asked: Interval) -> bool:
         """Whether anything was done in a time, of which it is said that nothing was."""
         window = self.library.windows.within(asked.start_ns, asked.end_ns)
-        store, first = self.library.store, Page(limit=1)
         return self.has_exact and bool(
-            queries.skill_events(store, window, top_only=True, page=first)
-            or queries.annotations(store, window, kind='goal', page=first))
+            activities(self.library.store, window)
+            or queries.annotations(self.library.store, window, kind='goal', page=Page(limit=1)))
 
     def look(self) -> str:
         """Return a command that looks in the stead of a model which did not.
@@ -201,10 +201,10 @@ class Endings:
             moment = self._moment()
             look = f'around({moment!r})' if moment else f'goals({_arguments(when=when)})'
             return f'rows = {look}\n{PRINTED}' if when else ''
-        exact, at = self.library.exact, when or None
+        exact, tasks, at = self.library.exact, self.library.tasks, when or None
         looks: dict[str, Callable[[], Rows]] = {
-            'goals': lambda: exact.goals(things, None, None, None, at, None),
-            'goals_with': lambda: self._holding(exact.goals_with(things, None, at)),
+            'goals': lambda: tasks.goals(things, None, None, None, at, None),
+            'goals_with': lambda: self._holding(tasks.goals_with(things, None, at)),
             'speech': lambda: exact.speech(things, None, None, None, at, None)}
         for name, found in looks.items():
             with suppress(EmvError):

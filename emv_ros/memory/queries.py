@@ -113,10 +113,10 @@ def skill_events_page(
         if wanted and not is_past:
             query = query.where(row.status.in_([str(item) for item in wanted]))
         if text:
-            says = row.id.in_(_documents_with(text, 'skill_event'))
+            is_told = row.id.in_(_documents_with(text, 'skill_event'))
             # Of a run that went on later the document says what was not known yet.
-            query = query.where(says if window.before_ns is None else or_(
-                says, row.last_report_ns >= window.before_ns))
+            query = query.where(is_told if window.before_ns is None else or_(
+                is_told, row.last_report_ns >= window.before_ns))
         rows = session.scalars(_ordered(query, row, EVERY if is_sifted else page))
         robots = store.robot_ids(session)
         found = [record_of('skill_event', item, robots[item.robot_id]) for item in rows]
@@ -129,7 +129,7 @@ def skill_events_page(
     events = [event for event, whole in zip(events, found, strict=True)
               if (not wanted or event.status in wanted) and (not goal or _has_goal(event, goal))
               and not (top_only and event.goal_stack)
-              and (not text or event is whole or _says(event, text))]
+              and (not text or event is whole or says(event, text))]
     if page.newest_first:
         events.reverse()
     return events[page.offset:][:page.limit], len(events)
@@ -353,7 +353,8 @@ def _has_goal(event: SkillEvent, goal: str) -> bool:
     return bool(match_names(goal, (event.skill, *event.goal_stack)))
 
 
-def _says(event: SkillEvent, text: str) -> bool:
+def says(event: SkillEvent, text: str) -> bool:
+    """Whether all words of a text stand in the document of a run, as it is given."""
     told = (text_of(event) or '').lower()
     return all(any(form in told for form in forms) for forms in _forms(text))
 

@@ -1,22 +1,20 @@
-"""The exact functions of the console: runs, goals, speech, sightings, neighbours in time.
+"""The exact functions of the console for runs, speech, and what was seen.
 
-They find what fits, all of it: counts, firsts and lasts come from them. Where there are more than
-MAX_ROWS, the first and the last half are given, and a note says so.
+They find what fits, all of it: counts, firsts and lasts come from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 import re
 from typing import Any
 
 from emv_ros.agent.asked import described_things, description_in, is_asked_of
-from emv_ros.agent.console.arguments import number, statuses, text_of
-from emv_ros.agent.console.like_names import LikeNames
+from emv_ros.agent.console.arguments import statuses, text_of
+from emv_ros.agent.console.found_rows import MAX_ROWS, FoundRows, Rows
 from emv_ros.agent.console.like_things import LikeThings, of_entity
 from emv_ros.agent.console.meant import MeantRows
-from emv_ros.agent.console.rows import identity_of, parse_id, span_of
+from emv_ros.agent.console.rows import identity_of, parse_id
 from emv_ros.agent.console.shown import Shown
 from emv_ros.agent.console.sightings import sighting_rows
 from emv_ros.agent.console.windows import Windows
@@ -25,39 +23,27 @@ from emv_ros.errors import EmvError
 from emv_ros.memory import queries
 from emv_ros.memory.lives import SEEN_APART, TOLD_APART, namesakes
 from emv_ros.memory.names import squash
-from emv_ros.memory.queries import Page, Window
+from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Observation
 from emv_ros.retrieval.search import Searcher
-from emv_ros.timeline import HOUR_NS, MINUTE_NS
 
-MAX_ROWS = 1000
-BESIDE = 500
 # Where a name ends and a description begins: 'mug that I drank from'.
 _DESCRIPTION = re.compile(
     r',| (?:that|which|who|where|from|of|with|I|we|you|he|she|they|used|for)\b')
-MAX_BESIDE = 20
 # A text of so many words was copied: a row that holds most of them is meant.
 LONG_WORDS = 6
 # Beside another of its name: why it is another, '' where nobody can tell.
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
              TOLD_APART: 'a different one, as a person told', '': 'unresolved'}
 
-Rows = list[dict[str, Any]]
-
-
-class ExactRows:
-    """Exact rows of one question's window."""
+class ExactRows(FoundRows):
+    """Exact rows of one question's window, other than tasks."""
 
     def __init__(self, store: MemoryStore, searcher: Searcher, windows: Windows,
                  shown: Shown, meant: MeantRows, has_choices: bool = False) -> None:
-        self._store = store
-        self._searcher = searcher
-        self._windows = windows
-        self._shown = shown
+        super().__init__(store, searcher, windows, shown, meant)
         self._has_choices = has_choices
-        self._meant = meant
-        self._names = LikeNames(searcher)
         self._like_things = LikeThings(store, searcher, windows, shown)
 
     def events(self, skill: Any, status: Any, goal: Any, text: Any, start: Any, end: Any,
@@ -101,85 +87,6 @@ class ExactRows:
         self._shown.note(f'nothing was done for {goal!r}; these are of {near or "any goal"!r}')
         return self._runs(window, goal=near)
 
-    def _like_skill(self, asked: str) -> str:
-        whole = self._windows.whole
-        return self._names.nearest(asked, queries.known_names(
-            self._store, whole.robots, whole.before_ns)['skills'])
-
-    def goals(self, text: Any, status: Any, start: Any, end: Any, when: Any, limit: Any) -> Rows:
-        """Return what was done at the top: runs within no goal, and goals that a source named."""
-        window, asked = self._windows.narrowed(start, end, when), text_of(text)
-        status = statuses(status)
-        rows = self._runs(window, status=status, text=roots_of(asked), top_only=True)
-        if not status:
-            rows += self._annotations(window, text, 'goal')
-        if not rows and asked:
-            tops = self._runs(window, status=status, top_only=True)
-            rows = self._meant.activities(asked, tops) or self._within(asked, tops)
-        return self._ordered(rows, limit)
-
-    def goals_with(self, text: Any, status: Any, when: Any) -> Rows:
-        """Return the activities at the top that fit a text themselves, or by a run within them."""
-        window, asked = self._windows.narrowed(None, None, when), text_of(text)
-        tops = self._runs(window, status=statuses(status), top_only=True)
-        parts = self._runs(window, text=roots_of(asked))
-        parts = parts or self._meant.mostly(asked, self._runs(window)) or self._of_like_skill(
-            asked, window)
-        fitting = {row['id'] for row in parts} | {row['id'] for row in tops if any(
-            self._is_part(part, row) for part in parts)}
-        found = [row for row in tops if row['id'] in fitting]
-        self._explain(found, asked)
-        found = found or self._meant.activities(asked, tops) or self._within(asked, tops)
-        return self._ordered(found, None)
-
-    def _of_like_skill(self, asked: str, window: Window) -> Rows:
-        """Return the runs of the skill whose name is nearest to a text in meaning, if near."""
-        name = self._like_skill(asked)
-        if not name:
-            return []
-        self._shown.note(f'no run is called {asked!r}; these are runs of {name!r}')
-        return self._runs(window, skill=name)
-
-    def _is_part(self, part: dict[str, Any], top: dict[str, Any]) -> bool:
-        one, whole = self._shown.items[part['id']], self._shown.items[top['id']]
-        return bool(part['goal'] and part['goal'].split(' > ')[0] == top['name']
-                    and one.robot == whole.robot
-                    and whole.start_ns <= one.start_ns <= whole.end_ns)
-
-    def request(self, shown: Any) -> Rows:
-        """Return the words just before an activity that asked for it: its trigger, if any."""
-        _, record = self._shown.record(shown)
-        start_ns = span_of(record).start_ns
-        window = self._windows.within(start_ns - 2 * MINUTE_NS, start_ns + 1)
-        heard = [words for words in queries.utterances(self._store, window) if not words.is_own]
-        trigger = getattr(record, 'trigger', '')
-        told = [words for words in heard if trigger and squash(words.text) == squash(trigger)]
-        return [self._shown.give('utterance', words) for words in (told or heard)[-1:]]
-
-    def where(self, name: Any, at: Any) -> Rows:
-        """Return the last time that a thing was seen up to a time; of like things one row each."""
-        end = None if at is None else self._windows.clock.interval_of(at)
-        rows = self._seen(self._windows.whole, '', text_of(name)) if text_of(name) else []
-        rows = self._ordered(rows, None) or self.seen(name, None, None, None, None, None)
-        latest = {row['instance'] or row['name']: row for row in rows
-                  if end is None or self._start_of(row) < end.end_ns}
-        return self._ordered(list(latest.values()), None)
-
-    def around(self, when: Any, minutes: Any) -> Rows:
-        """Return what was done at about a time: from half the minutes before it to all after it.
-
-        Of a day, which is about nothing, that is what was done on it.
-        """
-        span = self._windows.clock.interval_of(when)
-        length_ns = span.end_ns - span.start_ns
-        if length_ns > 36 * HOUR_NS:
-            raise EmvError(f'around() takes a moment; for {str(when)[:60]!r} use days(when=…) or '
-                           'goals(when=…)')
-        margin = number(minutes, 1, 24 * 60) * MINUTE_NS if length_ns <= 12 * HOUR_NS else 0
-        window = self._windows.within(span.start_ns - margin // 2, span.end_ns + margin)
-        rows = self._runs(window, top_only=True) + self._annotations(window, None, 'goal')
-        return self._ordered(rows, None)
-
     def within(self, start_ns: int, end_ns: int) -> Rows:
         """Return the runs and goals that went on between two stamps."""
         window = self._windows.within(start_ns, end_ns)
@@ -207,6 +114,15 @@ class ExactRows:
         return [self._shown.give('utterance', words) for words in self._both_ends(
             lambda page: queries.utterances(self._store, window, text=roots_of(text),
                                             speaker=speaker, page=page))]
+
+    def where(self, name: Any, at: Any) -> Rows:
+        """Return the last time that a thing was seen up to a time; of like things one row each."""
+        end = None if at is None else self._windows.clock.interval_of(at)
+        rows = self._seen(self._windows.whole, '', text_of(name)) if text_of(name) else []
+        rows = self._ordered(rows, None) or self.seen(name, None, None, None, None, None)
+        latest = {row['instance'] or row['name']: row for row in rows
+                  if end is None or self._start_of(row) < end.end_ns}
+        return self._ordered(list(latest.values()), None)
 
     def seen(self, name: Any, start: Any, end: Any, when: Any, instance: Any,
              limit: Any) -> Rows:
@@ -292,59 +208,6 @@ class ExactRows:
             if told:
                 self._shown.note(f'beside e{key}: {told}')
 
-    def beside(self, shown: Any, count: Any) -> Rows:
-        """Return the runs or goals just before (count < 0) or after a shown record, nearest first.
-
-        For a run these are its neighbours within the same goal; for all else those at the top.
-        """
-        kind, record = self._shown.record(shown)
-        is_before = number(count, -MAX_BESIDE, MAX_BESIDE) < 0
-        wanted = abs(number(count, -MAX_BESIDE, MAX_BESIDE)) or 1
-        start_ns, whole = span_of(record).start_ns, self._windows.whole
-        window = replace(whole, robots=(record.robot,) if record.robot else whole.robots)
-        if is_before:
-            window = replace(window, end_ns=min(
-                start_ns, start_ns if whole.end_ns is None else whole.end_ns))
-        else:
-            window = replace(window, start_ns=max(start_ns, whole.start_ns or start_ns))
-        page = Page(limit=BESIDE, newest_first=is_before)
-        stack = getattr(record, 'goal_stack', ())
-        found: list[tuple[str, Any]] = [
-            ('skill_event', event) for event in queries.skill_events(
-                self._store, window, top_only=not stack, page=page)
-            if event.goal_stack == stack]
-        if not stack:
-            found += [('annotation', item) for item in queries.annotations(
-                          self._store, window, kind='goal', page=page)
-                      if not (is_before and item.end_ns > start_ns)]
-        found = [(what, item) for what, item in found
-                 if (what, item.id) != (kind, record.id)
-                 and (is_before or item.stamp_ns >= start_ns)]
-        found.sort(key=lambda pair: (pair[1].stamp_ns, pair[1].id), reverse=is_before)
-        return [self._shown.give(what, item) for what, item in found[:wanted]]
-
-    def _within(self, text: str, rows: Rows) -> Rows:
-        """Return the activities that a text means by what they hold, or in other words."""
-        found = (self._meant.activities_by_parts(text, rows)
-                 or self._meant.activities_in_other_words(text, rows))
-        self._explain(found, text)
-        return found
-
-    def _explain(self, rows: Rows, asked: str) -> None:
-        """Remember the words that rows were found by: they stand for them in the checks."""
-        for row in rows:
-            before = self._shown.explained.get(row['id'], '')
-            self._shown.explained[row['id']] = f'{before} {asked}'.strip()
-
-    def _runs(self, window: Window, **conditions: Any) -> Rows:
-        return [self._shown.give('skill_event', event) for event in self._both_ends(
-            lambda page: queries.skill_events(self._store, window, page=page, **conditions))]
-
-    def _annotations(self, window: Window, text: Any, kind: str) -> Rows:
-        return [self._shown.give('annotation', item) for item in self._both_ends(
-            lambda page: queries.annotations(self._store, window, kind=kind,
-                                             text=roots_of(text_of(text)), page=page))]
-
     def _seen(self, window: Window, name: str, instance: str) -> Rows:
         """Return rows by name, and of one instance or entity (e3) where that is given."""
         parsed = parse_id(instance)
@@ -356,26 +219,6 @@ class ExactRows:
             self._store, window, name=name, entity_id=entity_id,
             instance='' if entity_id is not None else instance, page=page))
         return rows + [self._shown.give('observation', item) for item in found]
-
-    def _both_ends(self, ask: Callable[[Page], list[Any]]) -> list[Any]:
-        """Return all records; of too many the first and the last, so that both ends are right."""
-        found = ask(Page(limit=MAX_ROWS + 1))
-        if len(found) <= MAX_ROWS:
-            return found
-        half = MAX_ROWS // 2
-        self._shown.note(f'there are more than {MAX_ROWS}: the first {half} and the last {half} '
-                         'are given; narrow the time or the name to count')
-        return found[:half] + ask(Page(limit=half, newest_first=True))[::-1]
-
-    def _ordered(self, rows: Rows, limit: Any) -> Rows:
-        rows.sort(key=lambda row: (self._start_of(row), row['id']))
-        wanted = None if limit is None else number(limit, -MAX_ROWS, MAX_ROWS)
-        if wanted:
-            return rows[:wanted] if wanted > 0 else rows[wanted:]
-        return rows
-
-    def _start_of(self, row: dict[str, Any]) -> int:
-        return self._shown.items[row['id']].start_ns
 
     def _note_names(self, kind: str, asked: str) -> None:
         whole = self._windows.whole

@@ -21,6 +21,7 @@ from emv_ros.agent.console.rows import clean, span_of
 from emv_ros.agent.console.same_thing import SameThing
 from emv_ros.agent.console.sessions import session_at
 from emv_ros.agent.console.shown import Shown
+from emv_ros.agent.console.tasks import TaskRows
 from emv_ros.agent.console.tree_calls import TreeCalls
 from emv_ros.agent.console.tree_state import TreeState
 from emv_ros.agent.console.windows import Clock, Windows
@@ -80,9 +81,10 @@ class Library:
         self.choices = tuple(plain_line(choice) for choice in choices)
         self._why_stopped = why_stopped
         self.other_words = other_words or OtherWords(searcher.similarity)
+        meant = MeantRows(store, self._windows, self.shown, self.other_words)
         self.exact = ExactRows(
-            store, searcher, self._windows, self.shown,
-            MeantRows(store, self._windows, self.shown, self.other_words), bool(self.choices))
+            store, searcher, self._windows, self.shown, meant, bool(self.choices))
+        self.tasks = TaskRows(store, searcher, self._windows, self.shown, meant)
         self.choosing = Choosing(self.exact, searcher, self._windows, self.shown, self.choices)
         self._same = SameThing(store, self._windows, self.shown)
         self._finder = Finder(store, searcher)
@@ -96,15 +98,15 @@ class Library:
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by the names that the prelude calls."""
-        exact, tree, choosing = self.exact, self.tree, self.choosing
+        exact, tasks, tree, choosing = self.exact, self.tasks, self.tree, self.choosing
         looking: dict[str, Callable[..., Any]] = {
-            '_events': exact.events, '_goals': exact.goals, '_speech': exact.speech,
-            '_seen': exact.seen, '_around': exact.around, '_beside': exact.beside,
+            '_events': exact.events, '_goals': tasks.goals, '_speech': exact.speech,
+            '_seen': exact.seen, '_around': tasks.around, '_beside': tasks.beside,
             '_biography': exact.biography, '_days': tree.days, '_children_of': tree.children_of,
             '_expand': tree.expand, '_collapse': tree.collapse, '_records': tree.records,
             '_collapse_all_but': tree.collapse_all_but, '_search_node': tree.search_node,
             '_search': self.search, '_look': self.look, '_moves': choosing.moves,
-            '_goals_with': exact.goals_with, '_request': exact.request, '_where': exact.where,
+            '_goals_with': tasks.goals_with, '_request': tasks.request, '_where': exact.where,
             '_still': choosing.still, '_during': choosing.during, '_same': self._same.same}
         ending: dict[str, Callable[..., Any]] = {
             '_answer': self.answer, '_not_recorded': self.not_recorded,

@@ -8,8 +8,9 @@ from datetime import tzinfo
 from typing import Any
 
 from emv_ros.agent.answers import EvidenceItem
-from emv_ros.agent.console.rows import clean, evidence_item, parse_id, row_of, span_of
+from emv_ros.agent.console.rows import clean, evidence_item, parse_id, row_of, shown_id, span_of
 from emv_ros.errors import EmvError
+from emv_ros.memory.activities import is_made
 from emv_ros.memory.queries import as_of, seen_as_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import Node, Observation, SkillEvent
@@ -40,10 +41,15 @@ class Shown:
 
     def give(self, kind: str, record: Any, fields: dict[str, Any] | None = None,
              span: Interval | None = None) -> dict[str, Any]:
-        """Remember a record as shown and return its row; a scene may stand for objects in turn."""
+        """Remember a record as shown and return its row; a scene may stand for objects in turn.
+
+        A goal that was made of its steps has the id of the first, and stays what the id stands for.
+        """
         record = self.as_known(record)
         fields = fields or row_of(kind, record, self.zone)
         self.found += kind != 'node'
+        if is_made(self.records.get(fields['id'])) and not is_made(record):
+            return fields
         self.records[fields['id']] = record
         self.items[fields['id']] = evidence_item(
             fields, span or span_of(record), self._path_of(kind, record))
@@ -68,6 +74,9 @@ class Shown:
     def record(self, shown: Any) -> tuple[str, Any]:
         """Return (kind, record) of what the sandbox names, read anew."""
         kind, ref_id = self.parsed(shown)
+        given = self.records[shown_id(kind, ref_id)]
+        if is_made(given):
+            return kind, given  # the store holds its steps
         return kind, self.as_known(self.store.get(kind, ref_id))
 
     def note(self, text: str) -> None:
