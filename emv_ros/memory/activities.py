@@ -18,7 +18,7 @@ from emv_ros.memory.queries import ALL, Window
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import SkillEvent, Status
 from emv_ros.settings import TreeSettings
-from emv_ros.timeline import SECOND_NS, Interval
+from emv_ros.timeline import SECOND_NS
 
 # A longer pause between two steps begins the goal anew.
 GAP_NS = round(TreeSettings().goal_gap_s * SECOND_NS)
@@ -37,7 +37,7 @@ def activities(store: MemoryStore, window: Window = ALL, *, status: Iterable[str
 
     A run that was made of steps has the id, the trigger and the start of the first of them, and the
     status and the end of the last, as far as it is known. No goal is made of steps where a run of
-    it was ever reported, or where they lie in a goal that the source annotated.
+    it was ever reported, nor in a session whose source annotated goals: it tells all of them.
     """
     wanted = {Status(item) for item in status}
     told = queries.skill_events(store, window, status=wanted, text=text, top_only=True)
@@ -52,12 +52,11 @@ def goals_of_steps(store: MemoryStore, window: Window = ALL) -> list[SkillEvent]
     unreported = _unreported(store, window)
     if not unreported:
         return []
-    annotated = [Interval(goal.stamp_ns, max(goal.end_ns, goal.stamp_ns + 1))
-                 for goal in queries.annotations(store, window, kind='goal')]
+    annotated = _annotated_sessions(store)
     stretches: dict[tuple[object, ...], list[list[SkillEvent]]] = {}
     for event in queries.skill_events(store, window):
-        if event.goal_stack[:1] and event.goal_stack[0] in unreported and not any(
-                span.contains(event.stamp_ns) for span in annotated):
+        if event.goal_stack[:1] and event.goal_stack[0] in unreported and (
+                event.session_id not in annotated):
             same = stretches.setdefault((event.robot, event.session_id, event.goal_stack[0]), [])
             if same and event.stamp_ns - max(map(_end_of, same[-1])) <= GAP_NS:
                 same[-1].append(event)
@@ -75,6 +74,13 @@ def _unreported(store: MemoryStore, window: Window) -> set[str]:
         goals = {stack[0] for stack in map(json.loads, stacks) if stack}
         return goals.difference(session.scalars(
             select(row.skill).where(row.skill.in_(goals)).distinct())) if goals else goals
+
+
+def _annotated_sessions(store: MemoryStore) -> set[int | None]:
+    row = schema.AnnotationRow
+    with store.reading() as session:
+        return set(session.scalars(
+            select(row.session_id).where(row.kind == 'goal').distinct()))
 
 
 def _goal_of(steps: list[SkillEvent]) -> SkillEvent:

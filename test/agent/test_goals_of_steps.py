@@ -4,6 +4,7 @@ from households import Household, ScriptedModel, code
 import pytest
 
 from emv_ros.memory.queries import Window
+from emv_ros.records import Annotation
 
 pytestmark = pytest.mark.both_databases
 
@@ -24,9 +25,11 @@ def kitchen(home: Household) -> Household:
     home.run('Wash', '2025-03-04 10:00', '2025-03-04 10:10')
     # s6: the report of the run around it was lost, though others of Wash came.
     home.run('Scrub', '2025-03-05 10:00', '2025-03-05 10:05', 'succeeded', ['Wash'])
-    # s7: the source told the activity itself.
-    home.run('Stir', '2025-03-06 18:10', '2025-03-06 18:11', 'succeeded', ['Recipe'])
-    home.goal('cooking soup', '2025-03-06 18:00', '2025-03-06 19:00')
+    # s7: another robot's source tells the activities themselves.
+    home.run('Stir', '2025-03-06 19:10', '2025-03-06 19:11', 'succeeded', ['Recipe'], robot='r2')
+    home.store.add(Annotation(
+        robot='r2', kind='goal', text='cooking soup', stamp_ns=home.at('2025-03-06 18:00'),
+        end_ns=home.at('2025-03-06 19:00')))
     return home
 
 
@@ -64,9 +67,9 @@ def test_as_it_stood_in_the_middle(kitchen: Household) -> None:
 def test_each_robot_has_goals_of_its_own(kitchen: Household) -> None:
     for second in (10, 20):
         kitchen.run('Boil', f'2025-03-04 09:01:{second}', f'2025-03-04 09:02:{second}',
-                    stack=[TEA], robot='r2')
+                    stack=[TEA], robot='r3')
     with kitchen.console(NOW) as console:
-        assert console.value("[r.robot for r in goals(text='make tea')]") == "['r1', 'r2', 'r1']"
+        assert console.value("[r.robot for r in goals(text='make tea')]") == "['r1', 'r3', 'r1']"
 
 
 @pytest.mark.parametrize(('question', 'command', 'said', 'ids'), [

@@ -108,3 +108,30 @@ def test_a_day_of_the_tree_is_a_time(day: Household) -> None:
     with day.console('2025-03-07 12:00') as console:
         assert console.value("[r.id for r in goals(when=days('March 4')[0])]") == "['s1']"
         assert console.value('len(events(when=memory))') == '5'
+
+
+@pytest.fixture
+def drinks(home: Household) -> Household:
+    home.run('BringCoffee', '2025-03-04 10:00', '2025-03-04 10:05', parameters={'for': 'Henrik'})
+    home.run('BringChocolate', '2025-03-05 10:00', '2025-03-05 10:05', 'failed',
+             parameters={'for': 'Henrik'}, narration='the coffee machine had no water')
+    home.run('BringCoffee', '2025-03-06 10:00', '2025-03-06 10:05', 'failed',
+             parameters={'for': 'Henrik'}, narration='the cup fell')
+    home.run('Fill', '2025-03-06 10:02', '2025-03-06 10:04', 'failed', ['BringCoffee'],
+             narration='no chocolate was left')
+    return home
+
+
+@pytest.mark.parametrize(('expression', 'found'), [
+    ("goals(text='bring coffee Henrik')", ['s1', 's3']),
+    ("goals(text='bring coffee', status='failed')", ['s3']),
+    ("goals(text='bring coffee', when='March 5')", []),
+    ("goals_with('coffee')", ['s1', 's3']),
+    ("goals_with('chocolate')", ['s2']),
+    # Where nothing is called so, the reason is meant.
+    ("goals(text='machine')", ['s2']), ("goals_with('water')", ['s2']),
+    ("goals(text='cup fell', status='failed')", ['s3'])])
+def test_a_word_of_a_reason_is_no_name_of_what_was_done(
+        drinks: Household, expression: str, found: list[str]) -> None:
+    with drinks.console('2025-03-10 12:00') as console:
+        assert console.value(f'[r.id for r in {expression}]') == str(found)

@@ -5,6 +5,7 @@ Words are compared by their roots; by meaning goes only what a model says of oth
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from emv_ros.agent.console.other_words import OtherWords
@@ -15,6 +16,7 @@ from emv_ros.memory import queries
 from emv_ros.memory.documents import text_of as document_of
 from emv_ros.memory.queries import Window
 from emv_ros.memory.store import MemoryStore
+from emv_ros.records import SkillEvent, Status
 
 # Of a text that was copied a row must hold most words.
 MOST_WORDS = 0.7
@@ -63,6 +65,20 @@ class MeantRows:
             self._shown.note(f'no task is called {text!r}; taken for it: {", ".join(names)}')
         return [row for row in rows if row['name'] in names]
 
+    def besides_reasons(self, text: str, rows: Rows) -> Rows:
+        """Return the runs that hold a text otherwise than in why they failed.
+
+        'The coffee machine is broken' may be why no chocolate was brought; who asks how often
+        coffee was brought means other runs. Where no run at all is called so, the reason is meant.
+        """
+        asked = roots_of(text)
+        called = [row for row in rows if not _is_by_reason(self._shown.records[row['id']], asked)]
+        if len(called) == len(rows) or not all(
+                _is_by_reason(event, asked) for event in queries.skill_events(
+                    self._store, self._windows.whole, text=asked)):
+            return called
+        return rows
+
     def mostly(self, text: str, rows: Rows) -> Rows:
         """Return the runs that hold the most words of a long text, at least most of them."""
         asked = set(roots_of(text).split())
@@ -81,6 +97,11 @@ class MeantRows:
         parts = [row['told'], *done_within(self._store, window, row['name']),
                  *(words.text for words in queries.utterances(self._store, window))]
         return set(roots_of(' '.join(parts).replace('_', ' ')).split())
+
+
+def _is_by_reason(event: SkillEvent, asked: str) -> bool:
+    return event.status.is_final and event.status is not Status.SUCCEEDED and not queries.says(
+        replace(event, narration=''), asked)
 
 
 def done_within(store: MemoryStore, window: Window, task: str) -> list[str]:

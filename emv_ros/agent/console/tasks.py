@@ -32,10 +32,13 @@ class TaskRows(FoundRows):
         window, asked = self._windows.narrowed(start, end, when), text_of(text)
         status = statuses(status)
         rows = self._tops(window, status, roots_of(asked))
+        called = self._meant.besides_reasons(asked, rows)
+        others = [row['id'] for row in rows if row not in called]
+        rows = called
         if not status:
             rows += self._annotations(window, text, 'goal')
         if not rows and asked:
-            tops = self._tops(window, status)
+            tops = [row for row in self._tops(window, status) if row['id'] not in others]
             rows = self._meant.activities(asked, tops) or self._within(asked, tops)
         return self._ordered(rows, limit)
 
@@ -43,7 +46,7 @@ class TaskRows(FoundRows):
         """Return the activities at the top that fit a text themselves, or by a run within them."""
         window, asked = self._windows.narrowed(None, None, when), text_of(text)
         tops = self._tops(window, statuses(status))
-        parts = self._runs(window, text=roots_of(asked))
+        parts = self._meant.besides_reasons(asked, self._runs(window, text=roots_of(asked)))
         parts = parts or self._meant.mostly(asked, self._runs(window)) or self._of_like_skill(
             asked, window)
         fitting = {row['id'] for row in parts} | {row['id'] for row in tops if any(
