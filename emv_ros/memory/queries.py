@@ -22,6 +22,7 @@ from emv_ros.memory.dropped import GOAL, PREFIX
 from emv_ros.memory.entities import entities_called, stands_for
 from emv_ros.memory.letter_case import equals, holds
 from emv_ros.memory.names import match_names, names_like, spellings, stem
+from emv_ros.memory.parents import with_goals
 from emv_ros.memory.rows import object_of, record_of, relation_of
 from emv_ros.memory.store import MemoryStore
 from emv_ros.records import (
@@ -84,7 +85,8 @@ def skill_events(store: MemoryStore, window: Window = ALL, *, skill: str = '',
     """Return runs of skills.
 
     `skill` and `goal` are names as people or programs write them; a goal matches at any depth of
-    the goal stack, and the run of the goal itself. All words of `text` must stand in the run's
+    the goal stack, and the run of the goal itself. A run that names only its parent has the goal
+    stack that follows. All words of `text` must stand in the run's
     document, as it was at the time of the question.
     """
     return skill_events_page(
@@ -119,7 +121,9 @@ def skill_events_page(
                 is_told, row.last_report_ns >= window.before_ns))
         rows = session.scalars(_ordered(query, row, EVERY if is_sifted else page))
         robots = store.robot_ids(session)
-        found = [record_of('skill_event', item, robots[item.robot_id]) for item in rows]
+        found = with_goals(store, session, [
+            record_of('skill_event', item, robots[item.robot_id]) for item in rows],
+            window.before_ns)
         total = len(found)
         if is_counted and not is_sifted and page != EVERY:
             total = session.scalar(select(func.count()).select_from(query.subquery())) or 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from emv_ros.agent.console.arguments import number, statuses, text_of
 from emv_ros.agent.console.found_rows import FoundRows, Rows
-from emv_ros.agent.console.rows import span_of
+from emv_ros.agent.console.rows import shown_id, span_of
 from emv_ros.agent.roots import roots_of
 from emv_ros.errors import EmvError
 from emv_ros.memory import queries
@@ -111,7 +111,8 @@ class TaskRows(FoundRows):
         else:
             window = replace(window, start_ns=max(start_ns, whole.start_ns or start_ns))
         page = Page(limit=BESIDE, newest_first=is_before)
-        stack = getattr(record, 'goal_stack', ())
+        given = self._shown.records[shown_id(kind, record.id)]
+        stack = getattr(given, 'goal_stack', ())
         runs = queries.skill_events(self._store, window, page=page) if stack else activities(
             self._store, window)
         found: list[tuple[str, Any]] = [
