@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+import itertools
 import re
 
 from emv_ros.agent.answers import EvidenceItem
@@ -197,11 +198,11 @@ def _check_things(text: str, evidence: tuple[EvidenceItem, ...], grounds: Ground
     """Check that what was asked for is in the evidence, or is rightly denied."""
     missing = missing_things(grounds.question, _held(evidence, grounds))
     accepted = Verdict(text, evidence[:MAX_EVIDENCE], len(evidence))
+    if not insists and is_negative(text) and (done := _done_in(evidence, grounds)):
+        return Verdict(refused=f'{done.id} tells that it was done: answer from it, or look '
+                       'further before saying no')
     if not missing:
-        done = None if insists or not is_negative(text) else _done_in(evidence, grounds)
-        return accepted if done is None else Verdict(
-            refused=f'{done.id} tells that it was done: answer from it, or look further before '
-            'saying no')
+        return accepted
     recorded = [thing for thing in missing if grounds.is_recorded(thing)]
     absent = tuple(thing for thing in missing if thing not in recorded)
     words = ' '.join(recorded)
@@ -244,15 +245,20 @@ def _is_beside_target(text: str, absent: Sequence[str], grounds: Grounds) -> boo
 
 
 def _done_in(evidence: Sequence[EvidenceItem], grounds: Grounds) -> EvidenceItem | None:
-    """Return the successful run that did what was asked for, where only that was asked."""
+    """Return the successful run that did what was asked for, where only that was asked.
+
+    It stands in the evidence or was shown besides: a small model's own filter may have lost it.
+    """
     question = grounds.question
-    if (not asks_whether_done(question) or not things_in(question) or names_a_time(question)
-            or _IN_ORDER.search(question)
+    if (not asks_whether_done(question) or not things_in(question) or _IN_ORDER.search(question)
+            or (names_a_time(question) and grounds.asked is None)
             or any(re.search(word, question, re.I) for word in ASKED_STATUS.values())):
         return None
-    return next((item for item in evidence[:MAX_EVIDENCE]
-                 if grounds.statuses.get(item.id) == 'succeeded'
-                 and not missing_things(question, grounds.text_of(item))), None)
+    shown = (item for item in grounds.shown.values() if item not in evidence)
+    done = (item for item in (*evidence, *shown) if grounds.statuses.get(item.id) == 'succeeded'
+            and _lies_in(item, grounds.asked))
+    return next((item for item in itertools.islice(done, MAX_EVIDENCE)
+                 if not missing_things(question, grounds.text_of(item))), None)
 
 
 def _status_missed(text: str, evidence: tuple[EvidenceItem, ...], grounds: Grounds) -> str:

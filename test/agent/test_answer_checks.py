@@ -1,5 +1,6 @@
 """What may go out as an answer: each refusal with what it tells the model to write instead."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,7 @@ from emv_ros.agent.cited import cited_ids
 from emv_ros.agent.console.windows import Clock
 from emv_ros.agent.roots import root_of
 from emv_ros.agent.times_told import unknown_times, without_stamps_of
-from emv_ros.timeline import from_datetime, parse_stamp, parse_zone
+from emv_ros.timeline import HOUR_NS, Interval, from_datetime, parse_stamp, parse_zone
 
 
 def item(id_: str, text: str, start: str = '2025-03-05T14:00:00Z',
@@ -49,7 +50,7 @@ def refusal(text: str, ids: list[str], *args: Any, insists: bool = False, **fiel
 
 @pytest.mark.parametrize(('question', 'ids', 'is_refused'), [
     ('Did you vacuum?', ['s1'], True), ('Have you ever vacuumed?', ['s2', 's1'], True),
-    ('Did you vacuum?', ['s2'], False),  # it failed
+    ('Did you vacuum?', ['s2'], True),  # that failed, but the other was shown, too
     ('Did you vacuum yesterday?', ['s1'], False), ('Did you fail to vacuum?', ['s1'], False),
     ('Did you vacuum twice?', ['s1'], False), ('Is there a vacuum?', ['s1'], False)])
 def test_no_is_not_said_from_a_run_that_did_it(question: str, ids: list[str],
@@ -57,6 +58,17 @@ def test_no_is_not_said_from_a_run_that_did_it(question: str, ids: list[str],
     told = refusal('No, I did not.', ids, question)
     assert told.startswith('s1 tells that it was done') is is_refused, told
     assert refusal('No, I did not.', ids, question, insists=True) == ''
+
+
+@pytest.mark.parametrize(('day', 'is_refused'), [('2025-03-05', True), ('2025-03-06', False)])
+def test_no_is_not_said_of_a_time_in_which_a_run_did_it(day: str, is_refused: bool) -> None:
+    """What is cited does not matter: a filter of the model's own may have lost the run."""
+    start_ns = parse_stamp(f'{day}T00:00:00Z')[0]
+    told = check_answer('No.', ['n1'], replace(
+        grounds(f'Did you vacuum on {day}?', asked=Interval(start_ns, start_ns + 24 * HOUR_NS)),
+        shown={'n1': item('n1', 'vacuum', f'{day}T00:00:00Z', f'{day}T23:00:00Z', 'node'),
+               's1': VACUUM, 's2': FAILED})).refused
+    assert told.startswith('s1 tells that it was done') is is_refused, told
 
 
 @pytest.mark.parametrize(('text', 'ids', 'is_refused'), [
