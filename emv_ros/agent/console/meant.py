@@ -94,7 +94,8 @@ class MeantRows:
     def _roots_within(self, row: dict[str, Any]) -> set[str]:
         item = self._shown.items[row['id']]
         window = self._windows.within(item.start_ns, item.end_ns)
-        parts = [row['told'], *done_within(self._store, window, row['name']),
+        task = self._shown.records[row['id']].skill
+        parts = [row['told'], *done_within(self._store, window, task),
                  *(words.text for words in queries.utterances(self._store, window))]
         return set(roots_of(' '.join(parts).replace('_', ' ')).split())
 

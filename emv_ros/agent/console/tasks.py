@@ -66,7 +66,9 @@ class TaskRows(FoundRows):
 
     def _is_part(self, part: dict[str, Any], top: dict[str, Any]) -> bool:
         one, whole = self._shown.items[part['id']], self._shown.items[top['id']]
-        return bool(part['goal'] and part['goal'].split(' > ')[0] == top['name']
+        # By what was recorded: what is shown of a name may be less than all of it.
+        goals = self._shown.records[part['id']].goal_stack
+        return bool(goals and goals[0] == self._shown.records[top['id']].skill
                     and one.robot == whole.robot
                     and whole.start_ns <= one.start_ns <= whole.end_ns)
 
