@@ -54,14 +54,16 @@ def goals_of_steps(store: MemoryStore, window: Window = ALL) -> list[SkillEvent]
         return []
     annotated = _annotated_sessions(store)
     stretches: dict[tuple[object, ...], list[list[SkillEvent]]] = {}
+    ends: dict[tuple[object, ...], int] = {}
     for event in queries.skill_events(store, window):
-        if event.goal_stack[:1] and event.goal_stack[0] in unreported and (
+        if event.goal_stack and event.goal_stack[0] in unreported and (
                 event.session_id not in annotated):
-            same = stretches.setdefault((event.robot, event.session_id, event.goal_stack[0]), [])
-            if same and event.stamp_ns - max(map(_end_of, same[-1])) <= GAP_NS:
-                same[-1].append(event)
-            else:
-                same.append([event])
+            key = (event.robot, event.session_id, event.goal_stack[0])
+            same = stretches.setdefault(key, [])
+            if not same or event.stamp_ns - ends[key] > GAP_NS:
+                same.append([])
+            same[-1].append(event)
+            ends[key] = max(ends.get(key, 0), _end_of(event))
     return [_goal_of(steps) for same in stretches.values() for steps in same]
 
 

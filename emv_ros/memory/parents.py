@@ -14,9 +14,10 @@ from emv_ros.records import SkillEvent
 from emv_ros.timeline import SECOND_NS
 
 CHUNK = 500
-# A robot may report a part a moment before the run around it.
+# A child may begin this long after its goal's last report, or before its first.
 SLACK_NS = 2 * SECOND_NS
-# Deeper nesting is that of a broken source.
+# The deepest nesting, far beyond that of any robot: a source that goes deeper is broken, and
+# neither what derives the tree nor what reads it may fail over it.
 DEEPEST = 64
 
 Key = tuple[int | None, str]  # session, id of the source

@@ -15,9 +15,9 @@ from sqlalchemy import Text, cast, exists, func, select
 from sqlalchemy.orm import Session
 
 from emv_ros.memory import schema
+from emv_ros.memory.parents import SLACK_NS
 from emv_ros.timeline import SECOND_NS, Interval
 from emv_ros.tree import stretch
-from emv_ros.tree.goals import SLACK_NS
 from emv_ros.tree.levels import GOAL
 from emv_ros.tree.stretch import Top
 from emv_ros.tree.unread import UNREADABLE

@@ -17,18 +17,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
+from emv_ros.memory.parents import DEEPEST, SLACK_NS
 from emv_ros.records import Annotation, SkillEvent
-from emv_ros.timeline import SECOND_NS
 from emv_ros.tree.drafts import Draft, draft_of_run, has_known_start, order
 from emv_ros.tree.levels import GOAL
 
-# A child may begin this long after its goal's last report, or before its first.
-SLACK_NS = 2 * SECOND_NS
 # So many runs of one name are looked at, from the latest backwards, for one that was going on.
 LOOK_BACK = 32
-# The deepest nesting, far beyond that of any robot: a source that goes deeper is broken, and
-# neither what derives the tree nor what reads it may fail over it.
-DEEPEST = 64
 
 
 class Nesting:

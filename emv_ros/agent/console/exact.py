@@ -37,6 +37,7 @@ LONG_WORDS = 6
 BESIDE_IT = {SEEN_APART: 'a different one, seen apart',
              TOLD_APART: 'a different one, as a person told', '': 'unresolved'}
 
+
 class ExactRows(FoundRows):
     """Exact rows of one question's window, other than tasks."""
 
