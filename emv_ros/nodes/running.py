@@ -62,15 +62,24 @@ class Spinner:
         while not self._ends.is_set() and self.executor.context.ok():
             try:
                 self.executor.spin_once()
-            except InvalidHandle:
-                # A subscription or timer was destroyed, as when a node is brought down, while the
-                # executor was about to wait for it: the next round does without.
-                log.debug('an entity went while its executor was about to wait for it')
             except Exception as error:  # text that is no UTF-8 fails before any callback of ours
-                if not self._ends.is_set():
+                if _tells_of_what_went(error):
+                    log.debug('an entity went while its executor was about to wait for it')
+                elif not self._ends.is_set():
                     self.nodes[0].faults.add('executor', error)
             if self._pace_s:
                 time.sleep(self._pace_s)
+
+
+def _tells_of_what_went(error: Exception) -> bool:
+    """Whether an entity was destroyed while its executor was about to wait for it.
+
+    As when a node is brought down: the next round does without it. rclpy skips a subscription or a
+    timer of which it sees so in time, but adds an action server to the wait set all the same, and
+    rcl refuses it by words alone.
+    """
+    return isinstance(error, InvalidHandle) or (
+        isinstance(error, RCLError) and 'pointer is invalid' in str(error))
 
 
 def run(node_class: Callable[[], MemoryNode], args: Sequence[str] | None = None,

@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
-os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
+# Those that pytest-xdist starts for one run share its number. Tests of the demonstration use the
+# domains from 70 on.
+RUN = os.environ.get('PYTEST_XDIST_TESTRUNUID')
+WORKER = int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0').removeprefix('gw'))
+os.environ['ROS_DOMAIN_ID'] = str(1 + (os.getpid() if RUN is None else int(RUN, 16) + WORKER) % 69)
 LIMIT_S = 20.0
 
 

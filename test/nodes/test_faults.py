@@ -9,11 +9,13 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
-from rclpy._rclpy_pybind11 import InvalidHandle
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy.action import ActionServer
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from stand_in import qos, wait_until
 
+from emv_ros.action import QueryEpisodicMemory
 from emv_ros.errors import StoreError
 from emv_ros.memory import queries
 from emv_ros.memory.store import MemoryStore
@@ -101,6 +103,45 @@ def test_what_is_destroyed_while_the_executor_waits_is_no_fault(context, tmp_pat
         events.publish(SkillEvent(skill='one', status=3))
         wait_until(lambda: node.inputs[0].counts.stored == 1, 'a message')
         assert executor.met and not node.faults.counts['executor']
+        other.destroy_node()
+    finally:
+        node.bring_down()
+        spinner.stop()
+        node.destroy_node()
+
+
+class Refused(SingleThreadedExecutor):
+    """Notes that rcl refused what it waits for."""
+
+    met = False
+
+    def spin_once(self, timeout_sec=None):
+        try:
+            super().spin_once(timeout_sec)
+        except RCLError:
+            self.met = True
+            raise
+
+
+def test_an_action_server_that_goes_while_the_executor_waits_is_no_fault(context, tmp_path):
+    node = SkillIngest(context=context, cli_args=[
+        '--ros-args', '-p', f'memory.folder:={tmp_path}', '-p', 'memory.flush_period_s:=0.05'])
+    executor = Refused(context=context)
+    spinner = Spinner(executor, [node])
+    assert node.bring_up()
+    server = ActionServer(node, QueryEpisodicMemory, 'ask', lambda goal: None)
+    # Just what destroying it does first; it is still among what the executor waits for then.
+    server._handle.destroy_when_not_in_use()
+    spinner.start()
+    try:
+        wait_until(lambda: executor.met, 'a refusal')
+        server.destroy()
+        other = rclpy.create_node('other', context=context)
+        events = other.create_publisher(SkillEvent, 'skill_events', qos())
+        wait_until(events.get_subscription_count, 'a subscription')
+        events.publish(SkillEvent(skill='one', status=3))
+        wait_until(lambda: node.inputs[0].counts.stored == 1, 'a message')
+        assert not node.faults.counts['executor']
         other.destroy_node()
     finally:
         node.bring_down()
